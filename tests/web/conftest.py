@@ -27,7 +27,6 @@ from postgres_server import PostgresServer
 
 PATIENCE = 120
 """Seconds that a server has to start, answer or end, on a machine that is busy too."""
-OWN_TOKEN = "the token of the printed link"
 
 
 @dataclass
@@ -89,18 +88,13 @@ def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
         roles = {"ann": "labeller", "bob": "labeller", "eve": "analyst"}
         with open_store(place) as store:
             tokens = {name: store.tokens.add(name, role) for name, role in roles.items()}
-        chosen: dict[str, Any] = {
-            "owner": "me",
-            "token": OWN_TOKEN,
-            "hosts": ("testserver",),
-            **settings,
-        }
+        chosen: dict[str, Any] = {"hosts": ("testserver",), **settings}
         web = WebSettings(place, **chosen)
         log = StringIO()
         client = TestClient(make_app(web, Journal(log)), raise_server_exceptions=False)
         client.__enter__()
         clients.append(client)
-        return Site(web, client, log, {**tokens, "me": OWN_TOKEN})
+        return Site(web, client, log, tokens)
 
     yield make
     for client in clients:

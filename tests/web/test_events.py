@@ -1,8 +1,10 @@
 """The stream of changes: one watcher a campaign, resumption, slow clients, and the end."""
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx2 as httpx
@@ -10,8 +12,10 @@ import pytest
 from starlette.types import Message
 
 from levelled.campaigns import load_campaign, open_store
+from levelled.campaigns.stores import Store
 from levelled.web import events
 from levelled.web.events import Broker, EventStream, Subscription, TooManyStreamsError
+from levelled.web.guard import Access
 from postgres_server import PostgresServer
 from web.conftest import PATIENCE, Process
 
@@ -82,11 +86,53 @@ def test_streams_end_when_the_server_stops_and_requests_finish(
     assert ended.is_set()
 
 
+def watch(server: Process, token: str, begun: threading.Event) -> threading.Thread:
+    """Read a stream in a thread, which ends when the server ends the stream."""
+
+    def read() -> None:
+        headers, url = {"authorization": f"Bearer {token}"}, f"{server.url}{EVENTS}"
+        with httpx.stream("GET", url, headers=headers, timeout=PATIENCE) as stream:
+            for _ in stream.iter_lines():
+                begun.set()
+
+    watcher = threading.Thread(target=read, daemon=True)
+    watcher.start()
+    assert begun.wait(PATIENCE)
+    return watcher
+
+
+def test_the_stream_of_a_removed_token_ends_and_others_go_on(server: Process) -> None:
+    with open_store(server.storage) as store, server.client.stream("GET", EVENTS) as stream:
+        ids = numbers(stream.iter_lines())
+        first = next(ids)
+        watcher = watch(server, store.tokens.add("bob", "labeller"), threading.Event())
+        assert store.tokens.remove("bob") == 1
+        watcher.join(timeout=PATIENCE)
+        assert not watcher.is_alive()
+        _label(server)
+        assert next(ids) > first
+
+
+def test_the_stream_of_a_token_that_expires_ends(serve: Callable[..., Process]) -> None:
+    server = serve()
+    with open_store(server.storage) as store:
+        watcher = watch(server, store.tokens.add("bob", "labeller"), threading.Event())
+        with closing(sqlite3.connect(server.folder / "levelled.db")) as database, database:
+            over = "2026-11-17T10:00:00+00:00"
+            database.execute("UPDATE tokens SET expires = ? WHERE name = 'bob'", [over])
+        watcher.join(timeout=PATIENCE)
+    assert not watcher.is_alive()
+
+
+def broker_of(store: Store, most_each: int = 50) -> Broker:
+    return Broker(store, Access(store).valid, most_each)
+
+
 def test_fifty_streams_have_one_watcher(tmp_path: Path) -> None:
     async def watch() -> int:
-        broker = Broker(store)
+        broker = broker_of(store)
         before = threading.active_count()
-        streams = [broker.subscribe("spam", 0) for _ in range(50)]
+        streams = [broker.subscribe("spam", 0, "") for _ in range(50)]
         added = threading.active_count() - before
         for one in streams:
             broker.leave(one)
@@ -102,12 +148,28 @@ def test_there_are_only_so_many_streams(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(events, "MOST_STREAMS", 2)
 
     async def watch() -> None:
-        broker = Broker(store)
-        streams = [broker.subscribe("spam", 0) for _ in range(2)]
+        broker = broker_of(store)
+        streams = [broker.subscribe("spam", 0, "") for _ in range(2)]
         with pytest.raises(TooManyStreamsError):
-            broker.subscribe("spam", 0)
+            broker.subscribe("spam", 0, "")
         broker.leave(streams[0])
-        broker.subscribe("spam", 0)
+        broker.subscribe("spam", 0, "")
+        broker.close()
+
+    with open_store(tmp_path / "levelled.db") as store:
+        asyncio.run(watch())
+        join_watchers()
+
+
+def test_each_visitor_has_only_so_many_streams(tmp_path: Path) -> None:
+    async def watch() -> None:
+        broker = broker_of(store, most_each=2)
+        streams = [broker.subscribe("spam", 0, "ann") for _ in range(2)]
+        with pytest.raises(TooManyStreamsError, match="2 pages with your link"):
+            broker.subscribe("other", 0, "ann")
+        broker.subscribe("spam", 0, "bob")
+        broker.leave(streams[0])
+        broker.subscribe("spam", 0, "ann")
         broker.close()
 
     with open_store(tmp_path / "levelled.db") as store:
@@ -137,8 +199,8 @@ def test_a_client_that_does_not_read_is_dropped(
             await asyncio.Event().wait()
 
     async def watch() -> None:
-        broker = Broker(store)
-        one = broker.subscribe("spam", 3)
+        broker = broker_of(store)
+        one = broker.subscribe("spam", 3, "")
         await asyncio.wait_for(
             EventStream(broker, one, None)({"type": "http"}, _never, stall), PATIENCE
         )
@@ -160,9 +222,9 @@ def test_many_changes_are_told_as_one_and_silence_by_heartbeats(
         sent.append(message.get("body", b""))
 
     async def watch() -> None:
-        one = Subscription("spam", 0)  # which no watcher of the storage tells anything
+        one = Subscription("spam", 0, "")  # which no watcher of the storage tells anything
         streaming = asyncio.ensure_future(
-            EventStream(Broker(store), one, 0)({"type": "http"}, _never, send)
+            EventStream(broker_of(store), one, 0)({"type": "http"}, _never, send)
         )
         while len(sent) < 2:
             await asyncio.sleep(0.01)

@@ -1,13 +1,18 @@
 """Tokens: links set a cookie, roles differ, guesses are limited, and nothing leaks."""
 
 import json
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from levelled.campaigns import open_store
+from levelled.campaigns import create_campaign, open_store
 from levelled.web import guard
-from web.conftest import OWN_TOKEN, Site
+from levelled.web.guard import Pace
+from levelled.web.routes import ROUTERS
+from web.conftest import Site
 
 PAGES = ["/", "/new", "/c/spam", "/c/spam/label", "/images/a.png"]
 
@@ -52,11 +57,6 @@ def test_a_cookie_over_https_is_secure(site: Site) -> None:
     assert "secure" in site.client.get(link, follow_redirects=False).headers["set-cookie"].lower()
 
 
-def test_the_printed_link_is_an_analysts(site: Site) -> None:
-    seen = site.get("/api/campaigns/spam", "me").json()
-    assert seen["visitor"] == {"name": "me", "role": "analyst"}
-
-
 def test_a_token_that_was_removed_ends_within_a_second(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,6 +65,79 @@ def test_a_token_that_was_removed_ends_within_a_second(
         assert store.tokens.remove("ann") == 1
     monkeypatch.setattr(guard, "FRESH", 0.0)
     assert site.get("/api/campaigns", "ann").status_code == 401
+
+
+def test_a_token_that_expired_is_not_valid(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert site.get("/api/campaigns", "ann").status_code == 200
+    with closing(sqlite3.connect(tmp_path / "levelled.db")) as database, database:
+        over = "2026-11-17T10:00:00+00:00"
+        database.execute("UPDATE tokens SET expires = ? WHERE name = 'ann'", [over])
+    monkeypatch.setattr(guard, "FRESH", 0.0)
+    assert site.get("/api/campaigns", "ann").status_code == 401
+    assert site.get("/api/campaigns", "bob").status_code == 200
+
+
+@pytest.fixture
+def narrow(site: Site, tmp_path: Path) -> Site:
+    """A site with a campaign `mails`, which is the only one of lea, who labels, and of max."""
+    place = site.settings.storage
+    create_campaign("mails", tmp_path / "pool.parquet", storage=place, seed=7)
+    with open_store(place) as store:
+        for name, role in (("lea", "labeller"), ("max", "analyst")):
+            site.tokens[name] = store.tokens.add(name, role, campaigns=["mails"])
+    return site
+
+
+def addresses() -> Iterator[tuple[str, str]]:
+    """Method and path of every route about a campaign."""
+    for router in ROUTERS:
+        for route in router.routes:
+            path = getattr(route, "path", "").replace("{draw}", "1")
+            if "{name}" in path:
+                yield from ((method, path) for method in getattr(route, "methods", ()))
+    yield "GET", "/api/events?campaign={name}"
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(addresses()))
+@pytest.mark.parametrize("accept", ["application/json", "text/html"])
+def test_a_campaign_of_others_is_refused_as_one_that_does_not_exist(
+    narrow: Site, method: str, path: str, accept: str
+) -> None:
+    for name in ("lea", "max"):
+        headers = {**narrow.headers(name), "accept": accept}
+        replies = {}
+        for campaign in ("spam", "nothing"):
+            url = path.replace("{name}", campaign)
+            reply = narrow.client.request(method, url, json={}, headers=headers)
+            replies[campaign] = reply.status_code, reply.text.replace(campaign, "NAME")
+        assert replies["spam"] == replies["nothing"]
+        assert replies["spam"][0] in ((404,) if name == "max" else (403, 404))
+
+
+def test_a_token_for_one_campaign_works_there_and_lists_no_other(narrow: Site) -> None:
+    for name in ("lea", "max"):
+        assert [one["name"] for one in narrow.get("/api/campaigns", name).json()] == ["mails"]
+        assert narrow.post("/api/campaigns/mails/ask", {"n": 1}, name).status_code == 200
+        assert narrow.get("/c/mails/label", name).status_code == 200
+    assert narrow.get("/api/campaigns/mails/estimate", "max").status_code == 200
+    assert narrow.get("/api/campaigns/mails/estimate", "lea").status_code == 403
+    assert len(narrow.get("/api/campaigns", "ann").json()) == 2
+
+
+def test_an_analyst_of_one_campaign_makes_no_new_one(narrow: Site) -> None:
+    headers = narrow.headers("max")
+    replies = [
+        narrow.client.put("/api/files/a.csv", content=b"x", headers=headers),
+        narrow.get("/api/files", "max"),
+        narrow.get("/new", "max"),
+        narrow.post("/api/look", {"file": "a.csv"}, "max"),
+        narrow.post("/api/campaigns", {"name": "spam", "file": "a.csv"}, "max"),
+    ]
+    assert {one.status_code for one in replies} == {403}
+    assert "/new" not in narrow.get("/", "max").text
+    assert "/new" in narrow.get("/", "eve").text
 
 
 def test_a_token_works_as_soon_as_it_was_added(site: Site) -> None:
@@ -81,6 +154,37 @@ def test_one_who_guesses_must_wait_and_others_go_on(site: Site) -> None:
     assert guesses[-1].headers["retry-after"] == "60"
     assert site.get("/api/campaigns", "bob").status_code == 429  # not seen before
     assert site.get("/api/campaigns", "ann").status_code == 200
+
+
+def test_each_visitor_has_only_so_many_requests_a_minute(make_site: Callable[..., Site]) -> None:
+    site = make_site(requests_limit=5)
+    for name in ("ann", "bob"):
+        assert site.get("/api/campaigns", name).status_code == 200  # a share of the address
+    sent = [site.get("/api/campaigns", "ann") for _ in range(6)]
+    assert [one.status_code for one in sent] == [*[200] * 5, 429]
+    assert int(sent[-1].headers["retry-after"]) <= 12
+    assert "5 a minute" in sent[-1].json()["error"]
+    html = site.client.get("/", headers={**site.headers("ann"), "accept": "text/html"})
+    assert (html.status_code, "5 a minute" in html.text) == (429, True)
+    assert site.get("/api/campaigns", "bob").status_code == 200
+
+
+def test_strangers_use_up_no_requests_of_those_who_work_at_their_address(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(requests_limit=5)
+    assert site.get("/api/campaigns", "ann").status_code == 200
+    sent = [site.get("/static/style.css", None).status_code for _ in range(6)]
+    assert sent == [*[200] * 4, 429, 429]
+    assert site.get("/static/style.css", "ann").status_code == 200
+
+
+def test_requests_come_back_as_time_passes() -> None:
+    pace = Pace(60)
+    waits = [pace.take("ann", now=0.0) for _ in range(62)]
+    assert waits == [*[0.0] * 60, 1.0, 1.0]
+    assert [pace.take("ann", now=2.0) for _ in range(3)] == [0.0, 0.0, 1.0]
+    assert [pace.take("ann", now=1000.0) for _ in range(61)] == [*[0.0] * 60, 1.0]
 
 
 def test_a_request_by_cookie_needs_the_header_that_others_cannot_send(site: Site) -> None:
@@ -158,7 +262,7 @@ def test_behind_a_proxy_the_path_and_the_cookie_have_its_prefix(
 ) -> None:
     site = make_site(root_path="/levelled")
     for path in ("/", "/levelled/"):  # a proxy may take its prefix away or leave it
-        link = f"{path}?token={OWN_TOKEN}"
+        link = f"{path}?token={site.tokens['eve']}"
         reply = site.client.get(link, follow_redirects=False)
         assert reply.headers["location"] == "/levelled/"
         assert "path=/levelled" in reply.headers["set-cookie"].lower()

@@ -1,5 +1,6 @@
 """`levelled serve` as a process: its link, where it may listen, kills, and the end."""
 
+import json
 import os
 import signal
 import socket
@@ -7,14 +8,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx2 as httpx
 import pytest
 
-from levelled.campaigns import load_campaign
+from levelled.campaigns import load_campaign, open_store
+from levelled.errors import InputError
 from levelled.web.settings import link_token
 from postgres_server import PostgresServer
 from web.conftest import PATIENCE, Process
@@ -33,7 +36,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_the_link_stands_alone_on_stdout_and_logs_in(serve: Callable[..., Process]) -> None:
     server = serve()
     assert server.link == f"http://127.0.0.1:{server.port}/?token={server.token}"
-    assert len(server.token) == 64
+    assert len(server.token) == 43  # 256 bits
     reply = server.client.get(f"/?token={server.token}", headers={"authorization": ""})
     assert reply.status_code == 303
     assert server.client.get(SPAM).json()["visitor"] == {"name": "ann", "role": "analyst"}
@@ -157,15 +160,101 @@ def test_tokens_are_added_listed_and_removed(serve: Callable[..., Process], tmp_
     seen = server.client.get(SPAM, headers=headers).json()
     assert seen["visitor"] == {"name": "bob", "role": "labeller"}
     listed = run(tmp_path, "serve", "--people", "--format", "csv").stdout
-    assert listed.splitlines()[1].startswith("bob,labeller,")
+    assert [line[:12] for line in listed.splitlines()[1:]] == ["ann,analyst,", "bob,labeller"]
     assert token not in listed
     assert token.encode() not in (tmp_path / "levelled.db").read_bytes()
     assert run(tmp_path, "serve", "--revoke", "bob").stderr == "removed 1 link of bob\n"
 
 
-def test_the_key_is_for_its_owner_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEVELLED_CACHE", str(tmp_path))
-    first = link_token("sqlite:///levelled.db")
-    assert link_token("sqlite:///levelled.db") == first
-    (key,) = tmp_path.iterdir()
-    assert key.stat().st_mode & 0o077 == 0
+def test_a_link_may_be_for_some_campaigns_and_some_time(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    server = serve()
+    limits = ("--campaign", "spam", "--expires", "30d")
+    link = run(tmp_path, "serve", "--invite", "bob", *limits).stdout.strip()
+    headers = {"authorization": f"Bearer {link.partition('?token=')[2]}"}
+    assert server.client.get(SPAM, headers=headers).status_code == 200
+    listed = run(tmp_path, "serve", "--people", "--format", "json").stdout
+    ann, bob = json.loads(listed)
+    assert (ann["name"], ann["campaigns"], ann["expires"]) == ("ann", None, None)
+    assert (bob["name"], bob["campaigns"]) == ("bob", ["spam"])
+    left = datetime.fromisoformat(bob["expires"]) - datetime.fromisoformat(bob["created"])
+    assert timedelta(days=30) - left < timedelta(seconds=PATIENCE)
+    refused = run(tmp_path, "serve", "--invite", "bob", "--campaign", "spma")
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert "spma" in refused.stderr
+
+
+def test_the_printed_link_is_revoked_as_any_other_and_the_next_start_prints_a_new_one(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    server = serve()
+    before = server.link
+    assert server.client.get(SPAM).status_code == 200
+    assert run(tmp_path, "serve", "--revoke", "ann").stderr == "removed 1 link of ann\n"
+    deadline = time.monotonic() + PATIENCE
+    while server.client.get(SPAM).status_code != 401:
+        assert time.monotonic() < deadline
+    server.stop()
+    server.start()
+    assert server.link != before
+    assert server.client.get(SPAM).status_code == 200
+
+
+def test_the_file_of_a_link_is_for_its_owner_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVELLED_CACHE", str(tmp_path / "cache"))
+    with open_store(tmp_path / "a.db") as one, open_store(tmp_path / "b.db") as other:
+        first = link_token(one, "ann")
+        assert link_token(one, "ann") == first
+        assert len({first, link_token(one, "bob"), link_token(other, "ann")}) == 3
+        assert [(token.name, token.role) for token in other.tokens.all()] == [("ann", "analyst")]
+    files = [*(tmp_path / "cache/links").iterdir()]
+    assert len(files) == 3
+    assert {path.stat().st_mode & 0o077 for path in files} == {0}
+
+
+def test_a_folder_for_links_that_cannot_be_used_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LEVELLED_CACHE", str(tmp_path / "file"))
+    with open_store(tmp_path / "a.db") as store:
+        with pytest.raises(InputError, match="LEVELLED_CACHE"):
+            link_token(store, "ann")
+        assert store.tokens.all() == []
+
+
+def test_a_visitor_has_only_so_many_uploads_at_once(
+    serve: Callable[..., Process], tmp_path: Path
+) -> None:
+    (tmp_path / "uploads").mkdir()
+    server = serve("--uploads", str(tmp_path / "uploads"))
+    go_on = threading.Event()
+    statuses: list[int] = []
+
+    def slow() -> Iterator[bytes]:
+        yield b"id,pred\n"
+        go_on.wait(PATIENCE)
+        yield b"1,a\n"
+
+    def send(name: str) -> None:
+        url, headers = f"{server.url}/api/files/{name}.csv", server.client.headers
+        reply = httpx.put(url, content=slow(), headers=headers, timeout=PATIENCE)
+        statuses.append(reply.status_code)
+
+    senders = [threading.Thread(target=send, args=(name,)) for name in ("a", "b")]
+    for one in senders:
+        one.start()
+    deadline = time.monotonic() + PATIENCE
+    while len([*(tmp_path / "uploads").iterdir()]) < 2:  # both have begun
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    refused = server.client.put("/api/files/c.csv", content=b"id,pred\n")
+    assert (refused.status_code, "2 uploads" in refused.json()["error"]) == (429, True)
+    go_on.set()
+    for one in senders:
+        one.join(PATIENCE)
+    assert statuses == [200, 200]
+    assert server.client.put("/api/files/c.csv", content=b"id,pred\n").status_code == 200

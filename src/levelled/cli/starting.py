@@ -1,7 +1,9 @@
 """`levelled demo`, `look`, `plan`, `create` and `serve`: the way to a first figure."""
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -259,6 +261,18 @@ def serve(
         flag("Print a link for this person; it is shown only once.", metavar="NAME", panel=_PEOPLE),
     ] = None,
     role: Annotated[Role, flag("Role of the invited person.", panel=_PEOPLE)] = Role.labeller,
+    campaign: Annotated[
+        list[str],
+        flag("The only campaign that the link is for; may be repeated.", panel=_PEOPLE),
+    ] = [],  # noqa: B006
+    expires: Annotated[
+        str | None,
+        flag(
+            "How long the link is valid, such as 12h, 30d or 4w; by default until --revoke.",
+            metavar="TIME",
+            panel=_PEOPLE,
+        ),
+    ] = None,
     url: Annotated[
         str, flag("Address at which the server is reached, for the link.", panel=_PEOPLE)
     ] = f"http://127.0.0.1:{PORT}/",
@@ -279,14 +293,15 @@ def serve(
     """
     action = choose_one(invite=invite, people=people, revoke=revoke)
     if action != "invite":
-        refuse("needs --invite", "role", "url")
+        refuse("needs --invite", "role", "campaign", "expires", "url")
     if action != "people":
         refuse("needs --people", "format")
     if action:
         others = ("file", "host", "port", "root_path", "allow_host", "uploads", "images", "owner")
         refuse(f"does not go with --{action}", *others)
         if invite is not None:
-            _invite(invite, role, url, storage)
+            limits = {"campaigns": campaign or None, "expires": _expiry(expires)}
+            _invite(invite, role, url, storage, **limits)
         elif revoke is not None:
             _revoke(revoke, storage)
         else:
@@ -302,7 +317,6 @@ def serve(
     settings = web.WebSettings(
         storage,
         owner=owner or getpass.getuser(),
-        token=web.link_token(storage) if is_local else None,  # others need one of their own
         port=port,
         hosts=(*web.LOOPBACK, *allow_host) if is_local else tuple(allow_host),
         root_path=root_path,
@@ -313,22 +327,47 @@ def serve(
     web.serve(settings, host, click.echo)
 
 
-def _invite(name: str, role: Role, url: str, storage: str) -> None:
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+
+
+def _expiry(text: str | None) -> datetime | None:
+    """The end of a time that begins now."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"([1-9][0-9]{0,3})([hdw])", text.strip())
+    if match is None:
+        raise click.BadParameter(
+            f"{text!r} is no time: write hours, days or weeks, as in 12h, 30d or 4w.",
+            param_hint="--expires",
+        )
+    return datetime.now(UTC) + timedelta(hours=int(match[1]) * _HOURS[match[2]])
+
+
+def _invite(name: str, role: Role, url: str, storage: str, **limits: Any) -> None:  # noqa: ANN401
     optional("fastapi", extra="web")
     from levelled.web import link_to
 
     with lv.campaigns.open_store(storage) as store:
-        token = store.tokens.add(name, role.value)
+        token = store.tokens.add(name, role.value, **limits)
     click.echo(link_to(f"{url.rstrip('/')}/", token))
 
 
 def _list_people(form: Form | None, storage: str) -> None:
-    """Print names and roles; the tokens in the links are not kept."""
-    columns = ["name", "role", "created"]
+    """Print what each link is for; the tokens in the links are not kept."""
+    columns = ["name", "role", "campaigns", "expires", "created"]
     with lv.campaigns.open_store(storage, create=False) as store:
         tokens = store.tokens.all()
     rows = [{column: getattr(one, column) for column in columns} for one in tokens]
-    cells = [[show.plain(value) for value in row.values()] for row in rows]
+    cells = [
+        [
+            show.plain(one.name),
+            one.role,
+            "all" if one.campaigns is None else show.plain(", ".join(one.campaigns)),
+            "never" if one.expires is None else one.expires + ("" if one.is_valid else " (over)"),
+            one.created,
+        ]
+        for one in tokens
+    ]
     show.data(form, rows, lambda: show.show_rows("People", columns, cells, figures=False))
 
 

@@ -1,6 +1,6 @@
 """The web page and its REST interface: label in the browser, and watch the figure narrow.
 
-    app = make_app(WebSettings("sqlite:///levelled.db", owner="ann", token="..."))
+    app = make_app(WebSettings("sqlite:///levelled.db"))
 
 Routes hold no arithmetic: they call the functions that the command line calls.
 """

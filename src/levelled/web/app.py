@@ -24,7 +24,7 @@ from levelled.web.guard import Access, Guard, Journal
 from levelled.web.open_campaigns import OpenCampaigns
 from levelled.web.replies import Reply, refuse, refuse_error
 from levelled.web.routes import ROUTERS
-from levelled.web.settings import LOOPBACK, WebSettings
+from levelled.web.settings import LOOPBACK, WebSettings, link_token
 
 _THREADS = 64
 """Requests that may work at the same time; most of them wait for a campaign."""
@@ -37,7 +37,8 @@ _ABOUT = (
 def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
     """The web application of a storage, which is opened, or made if it is not there yet."""
     store, journal = open_store(settings.storage), journal or Journal()
-    broker = Broker(store)
+    access = Access(store)
+    broker = Broker(store, access.valid, settings.streams_limit)
     campaigns = OpenCampaigns(store, broker.changed)
 
     @asynccontextmanager
@@ -74,7 +75,7 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
         app.add_exception_handler(kind, refuse_error)
     app.add_exception_handler(Exception, note_failure)
     # In front of all routes, so that none answers a visitor whom it has not let through.
-    app.add_middleware(Guard, access=Access(store, settings), settings=settings, journal=journal)
+    app.add_middleware(Guard, access=access, settings=settings, journal=journal)
     return app
 
 
@@ -107,12 +108,14 @@ class _Server(uvicorn.Server):
 def serve(settings: WebSettings, host: str, announce: Callable[[str], None]) -> None:
     """Serve until the process is told to stop; `announce` gets the link once it works."""
     app = make_app(settings)
-    if host not in LOOPBACK and not app.state.campaigns.store.tokens.all():
+    store, is_local = app.state.campaigns.store, host in LOOPBACK
+    if not is_local and not store.tokens.all():
         raise InputError(
             f"Others can reach {host}, and no tokens are set up: levelled serve --invite NAME "
             f"makes one. Without --host only this machine is served."
         )
     listening = _listen(host, settings.port)
+    token = link_token(store, settings.owner) if is_local else None  # others have links of theirs
     sys.setswitchinterval(SWITCH)
     config = uvicorn.Config(
         app,
@@ -124,7 +127,7 @@ def serve(settings: WebSettings, host: str, announce: Callable[[str], None]) -> 
         h11_max_incomplete_event_size=64 * 1024,  # bytes of headers
     )
     address = f"[{host}]" if ":" in host else host
-    announce(link_to(f"http://{address}:{settings.port}{settings.root_path}/", settings.token))
+    announce(link_to(f"http://{address}:{settings.port}{settings.root_path}/", token))
     _Server(config, app.state.broker.close).run(sockets=[listening])
 
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
@@ -24,7 +25,10 @@ APART = 0.5
 A page asks for all figures after each, and nobody reads faster.
 """
 LOOK_EVERY = 0.5
-"""Seconds between looks for changes by other processes, where the database does not tell."""
+"""Seconds between looks for changes by other processes, where the database does not tell.
+
+Tokens are looked at as often, so that the streams of one that was removed end within a second.
+"""
 STALLED = 30.0
 """Seconds after which a client that does not read is dropped."""
 MOST_STREAMS = 500  # so that half of the connections of the server are left for requests
@@ -32,15 +36,17 @@ _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
 class TooManyStreamsError(Exception):
-    """More streams than the server keeps open."""
+    """More streams than the server keeps open, for all or for one visitor."""
 
 
 class Subscription:
     """One stream of a campaign: only the newest number of events waits to be sent."""
 
-    def __init__(self, campaign: str, n_events: int) -> None:
+    def __init__(self, campaign: str, n_events: int, token: str) -> None:
         self.campaign = campaign
         self.n_events = n_events
+        self.token = token
+        """The hash of the token with which it was opened, and without which it ends."""
         self.is_ended = False
         self._news = asyncio.Event()
 
@@ -71,18 +77,25 @@ class Broker:
     `changed` may be called from any thread; all else runs in the event loop.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, valid: Callable[[], Collection[str]], most_each: int) -> None:
         self._store = store
+        self._valid, self._most_each = valid, most_each
         self._loop: asyncio.AbstractEventLoop | None = None
         self._streams: dict[str, set[Subscription]] = {}
         self._stopping = threading.Event()
+        self._checking: asyncio.Task[None] | None = None
 
-    def subscribe(self, campaign: str, n_events: int) -> Subscription:
+    def subscribe(self, campaign: str, n_events: int, token: str) -> Subscription:
         """A subscription of somebody who knows so many events; begins to watch if need be."""
-        if sum(map(len, self._streams.values())) >= MOST_STREAMS:
-            raise TooManyStreamsError
+        tokens = [one.token for one in self._all()]
+        if tokens.count(token) >= self._most_each:
+            raise TooManyStreamsError(
+                f"{self._most_each} pages with your link are open already: close some of them."
+            )
+        if len(tokens) >= MOST_STREAMS:
+            raise TooManyStreamsError("Too many pages are open: close some of them.")
         self._loop = asyncio.get_running_loop()
-        one = Subscription(campaign, n_events)
+        one = Subscription(campaign, n_events, token)
         if self._stopping.is_set():
             one.end()
         streams = self._streams.get(campaign)
@@ -93,6 +106,8 @@ class Broker:
                 target=self._watch, args=(campaign, streams), name=name, daemon=True
             ).start()
         streams.add(one)
+        if self._checking is None:
+            self._checking = self._loop.create_task(self._check_tokens())
         return one
 
     def leave(self, one: Subscription) -> None:
@@ -111,9 +126,25 @@ class Broker:
     def close(self) -> None:
         """End all streams."""
         self._stopping.set()
-        for streams in self._streams.values():
-            for one in streams:
-                one.end()
+        for one in self._all():
+            one.end()
+
+    def _all(self) -> list[Subscription]:
+        return [*chain.from_iterable(self._streams.values())]
+
+    async def _check_tokens(self) -> None:
+        """End the streams of tokens that are not valid any more, as long as there are streams."""
+        while self._streams and not self._stopping.is_set():
+            await asyncio.sleep(LOOK_EVERY)
+            with suppress(LevelledError):  # a server that is away for a while
+                # Not in the threads of requests, all of which may be at work.
+                valid = await asyncio.to_thread(self._valid)
+                for one in self._all():
+                    if one.token not in valid:
+                        one.end()
+        self._checking = None
+        if self._stopping.is_set():
+            self._store.close()
 
     def _tell(self, campaign: str, n_events: int) -> None:
         for one in self._streams.get(campaign, ()):

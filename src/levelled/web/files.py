@@ -3,6 +3,7 @@
 import re
 import secrets
 import zipfile
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from hashlib import file_digest
@@ -33,6 +34,8 @@ class ServedFiles:
 
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings
+        self._uploading = Counter[str]()
+        """How many uploads of each visitor are under way."""
 
     def names(self) -> list[str]:
         """The files that a campaign may be created from."""
@@ -62,8 +65,20 @@ class ServedFiles:
             raise HTTPException(404, "There is no such image.")
         return _below(folder, name)
 
-    async def save(self, name: str, body: AsyncIterator[bytes]) -> Path:
+    async def save(self, name: str, body: AsyncIterator[bytes], visitor: str) -> Path:
         """Write an upload to the folder; replaces nothing but a file with the same content."""
+        most = self._settings.uploads_at_once
+        if self._uploading[visitor] >= most:
+            raise HTTPException(
+                429, f"{most} uploads of yours are under way: wait until one of them is done."
+            )
+        self._uploading[visitor] += 1
+        try:
+            return await self._save(name, body)
+        finally:
+            self._uploading[visitor] -= 1
+
+    async def _save(self, name: str, body: AsyncIterator[bytes]) -> Path:
         folder = self._settings.uploads
         if folder is None:
             raise HTTPException(403, "This server takes no uploads: start it with --uploads.")

@@ -1,4 +1,4 @@
-"""The guard in front of every route: hosts, tokens, forged requests, sizes, headers and the log."""
+"""The guard in front of every route: hosts, tokens, forged requests, limits, headers, the log."""
 
 import json
 import re
@@ -7,9 +7,11 @@ import threading
 import time
 import traceback
 from collections import OrderedDict, deque
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
+from math import ceil
 from typing import IO, Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -20,9 +22,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from levelled.campaigns.stores import Store, Token, find_token, hash_token
+from levelled.campaigns.stores import Store, find_token, hash_token
 from levelled.errors import LevelledError
-from levelled.web.replies import TEMPLATES, problem
+from levelled.web.replies import TEMPLATES, problem, refuse
 from levelled.web.settings import WebSettings
 
 
@@ -77,20 +79,33 @@ FAILURES, WITHIN = 10, 60.0
 
 People mistype; of 2^128 tokens or more, ten a minute find none.
 """
-_MOST_CLIENTS = 10_000  # whose failures are counted, so that many addresses cannot fill the memory
+_MOST_CLIENTS = 10_000  # whose failures or requests are counted, so that many fill no memory
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Somebody with a token: a name, which owns asks and answers, and a role."""
+    """Somebody with a token: a name, which owns asks and answers, a role, and some campaigns."""
 
     name: str
     role: str
+    token: str
+    """The hash of the token, by which streams and uploads are counted."""
+    campaigns: tuple[str, ...] | None = None
+    """The only campaigns that this visitor may know of; None for all."""
 
     @property
     def is_analyst(self) -> bool:
         """True for those who may see estimates and change campaigns."""
         return self.role == "analyst"
+
+    @property
+    def may_create(self) -> bool:
+        """True for analysts of all campaigns, who may also make new ones."""
+        return self.is_analyst and self.campaigns is None
+
+    def may_know(self, campaign: str) -> bool:
+        """True for a campaign that the token is for."""
+        return self.campaigns is None or campaign in self.campaigns
 
 
 class TooManyFailuresError(Exception):
@@ -100,11 +115,8 @@ class TooManyFailuresError(Exception):
 class Access:
     """Finds the visitor of a token. Safe to call from several threads."""
 
-    def __init__(self, store: Store, settings: WebSettings) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._own: list[Token] = []
-        if settings.token is not None:
-            self._own.append(Token(hash_token(settings.token), settings.owner, "analyst", ""))
         self._visitors: dict[str, Visitor] = {}
         """Those who came with a valid token, by its hash."""
         self._looked = -FRESH
@@ -116,6 +128,10 @@ class Access:
         is_fresh = time.monotonic() - self._looked < FRESH
         return self._visitors.get(hash_token(token)) if is_fresh else None
 
+    def came_before(self, token: str) -> bool:
+        """True for a token that was valid when the tokens were last read; this does not block."""
+        return hash_token(token) in self._visitors
+
     def find(self, token: str, client: str) -> Visitor | None:
         """The visitor with this token, which is looked up in the storage.
 
@@ -123,21 +139,32 @@ class Access:
         who guesses must not lock out those who work behind the same address.
         """
         digest = hash_token(token)
-        if self._is_blocked(client) and digest not in self._visitors:
+        if self._is_blocked(client) and not self.came_before(token):
             raise TooManyFailuresError
         with self._looking:  # one thread reads the tokens for all who wait
-            visitor = self.known(token) or self._look(digest)
+            visitor = self.known(token)
+            if visitor is None:
+                self._look(digest)
+                visitor = self._visitors.get(digest)
         if visitor is None:
             self._count_failure(client)
         return visitor
 
-    def _look(self, digest: str) -> Visitor | None:
-        """Read all tokens again, for all visitors at once."""
-        tokens, now = [*self._own, *self._store.tokens.all()], time.monotonic()
-        found = {one: find_token(tokens, one) for one in (*self._visitors, digest)}
-        self._visitors = {one: Visitor(t.name, t.role) for one, t in found.items() if t is not None}
+    def valid(self) -> Collection[str]:
+        """The hashes of all tokens that are valid now, which are read again."""
+        with self._looking:
+            return self._look(None)
+
+    def _look(self, digest: str | None) -> Collection[str]:
+        """Read all tokens again, for all visitors at once, and for a hash that somebody sent."""
+        tokens = {one.hash: one for one in self._store.tokens.all() if one.is_valid}
+        now = time.monotonic()
+        new = None if digest is None else find_token(tokens.values(), digest)
+        hashes = {*self._visitors, *([] if new is None else [new.hash])} & tokens.keys()
+        found = [tokens[one] for one in hashes]
+        self._visitors = {t.hash: Visitor(t.name, t.role, t.hash, t.campaigns) for t in found}
         self._looked = now
-        return self._visitors.get(digest)
+        return tokens.keys()
 
     def _is_blocked(self, client: str) -> bool:
         with self._lock:
@@ -152,6 +179,30 @@ class Access:
             self._failures.move_to_end(client)
             if len(self._failures) > _MOST_CLIENTS:
                 self._failures.popitem(last=False)
+
+
+class Pace:
+    """The requests that each visitor has left: `most`, and as many again within every minute."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """How many each visitor had left, and when; those who came last are at the end."""
+
+    def take(self, visitor: str, now: float) -> float:
+        """Take one; returns the seconds to wait until there is one, 0 if there was.
+
+        >>> pace = Pace(2)
+        >>> [pace.take("ann", now=0.0) for _ in range(3)], pace.take("ann", now=30.0)
+        ([0.0, 0.0, 30.0], 0.0)
+        """
+        left, at = self._left.pop(visitor, (self.most, now))
+        left = min(self.most, left + (now - at) * self.most / 60)
+        wait = 0.0 if left >= 1 else (1 - left) * 60 / self.most
+        self._left[visitor] = (left if wait else left - 1, now)
+        if len(self._left) > _MOST_CLIENTS:
+            self._left.popitem(last=False)
+        return wait
 
 
 CSRF_HEADER = "x-levelled"
@@ -189,6 +240,7 @@ class Guard:
     ) -> None:
         self._app, self._access, self._settings, self._journal = app, access, settings, journal
         self._cookie = f"levelled_{settings.port}"
+        self._pace = Pace(settings.requests_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that is refused; pass on any other."""
@@ -232,13 +284,20 @@ class Guard:
             host = ""
         if self._settings.hosts and host.lower() not in self._settings.hosts:
             return problem(400, "This server is not called by that name: use --allow-host.")
+        token, by_cookie, in_link = self._token(request)
+        client = request.client.host if request.client else ""
+        # Those who work behind one address have a share each, whatever a stranger there sends.
+        sender = client
+        if token is not None and self._access.came_before(token):
+            sender = hash_token(token)
+        if wait := self._pace.take(sender, time.monotonic()):
+            most = f"Too many requests: {self._pace.most:,} a minute are allowed. Wait a moment."
+            return refuse(request, 429, most, {"retry-after": str(ceil(wait))})
         if _PUBLIC.match(_path(scope)):
             return None
-        token, by_cookie, in_link = self._token(request)
         if token is None:
             return _unknown(request, 401, "Open the link with your token, or send the token.")
         try:
-            client = request.client.host if request.client else ""
             visitor = self._access.known(token) or await run_in_threadpool(
                 self._access.find, token, client
             )

@@ -130,5 +130,10 @@ class OpenCampaigns:
         except InputError as refused:
             raise HTTPException(404, str(refused)) from refused
         if not count:
-            raise HTTPException(404, f"There is no campaign {name!r:.120} in this storage.")
+            raise no_campaign(name)
         return count
+
+
+def no_campaign(name: str) -> HTTPException:
+    """The refusal of a campaign that is not there, or that the visitor may not know of."""
+    return HTTPException(404, f"There is no campaign {name!r:.120} in this storage.")

@@ -1,14 +1,12 @@
 """The settings of the web server."""
 
-import hmac
-import os
 import secrets
-from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
-from levelled.campaigns import place_of
 from levelled.campaigns.log.log import cache_folder
+from levelled.campaigns.stores import Store, find_token, hash_token
 from levelled.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -20,6 +18,19 @@ UPLOAD_LIMIT = 100 * 2**20
 UPLOADS_LIMIT = 10 * 2**30
 """The most bytes of all files in the folder for uploads; beyond it uploads are refused."""
 
+UPLOADS_AT_ONCE = 2
+"""The most uploads of one visitor at the same time; the page sends one after the other."""
+
+STREAMS_LIMIT = 20
+"""The most streams of one visitor: a browser opens six to a server, and people have three or so."""
+
+REQUESTS_LIMIT = 12_000
+"""The most requests of one visitor in a minute.
+
+A page of figures sends up to 30 a second while a team labels, a labeller at most 10: this is room
+for six such pages, and a fraction of what a server answers.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
@@ -27,9 +38,7 @@ class WebSettings:
 
     storage: str
     owner: str = ""
-    """The name of the person who has the link with `token`, an analyst."""
-    token: str | None = None
-    """The token of the printed link; None where only tokens in the storage count."""
+    """The name of the person who gets the printed link, an analyst."""
     port: int = 8765
     root_path: str = ""
     """The part of the path that a proxy puts in front, such as /levelled."""
@@ -43,6 +52,9 @@ class WebSettings:
     """The folder of the images that items name."""
     upload_limit: int = UPLOAD_LIMIT
     uploads_limit: int = UPLOADS_LIMIT
+    uploads_at_once: int = UPLOADS_AT_ONCE
+    streams_limit: int = STREAMS_LIMIT
+    requests_limit: int = REQUESTS_LIMIT
 
     def __post_init__(self) -> None:
         path = self.root_path
@@ -55,36 +67,32 @@ class WebSettings:
             raise InputError(f"There is no file {str(self.file)!r}.")
 
 
-def link_token(storage: str) -> str:
-    """The token of the link that `levelled serve` prints on this machine for this storage.
+def link_token(store: Store, owner: str) -> str:
+    """The token of the link that `levelled serve` prints for the person who starts it.
 
-    It follows from the key of this user, so that the link, and a page that is open, stay valid
-    when the server starts again.
+    The storage knows it as any other, so that it is listed and can be revoked. It also lies in a
+    file of this user, so that the link, and a page that is open, stay valid when the server starts
+    again; once it was revoked, the next start makes another.
     """
+    place = f"{store.address}\n{owner}".encode("utf-8", "surrogatepass")
     try:
-        key = _key_of_user()
-    except (OSError, RuntimeError) as wrong:
-        raise InputError(
-            "The folder for keys cannot be written, so no link can be made: name another one by "
-            "the variable LEVELLED_CACHE, or set up tokens with: levelled serve --invite NAME"
-        ) from wrong
-    return hmac.new(key, f"levelled serve {place_of(storage)}".encode(), "sha256").hexdigest()
-
-
-def _key_of_user() -> bytes:
-    """The secret key of this user, made at its first use."""
-    path = cache_folder() / "snapshot.key"  # another name would end the links in use
-    if not path.exists():
+        path = cache_folder() / "links" / blake2b(place, digest_size=16).hexdigest()
+        kept = path.read_text(encoding="ascii") if path.exists() else ""
+        found = find_token(store.tokens.all(), hash_token(kept))
+        if found is not None and (found.name, found.role) == (owner, "analyst"):
+            return kept
         path.parent.mkdir(parents=True, exist_ok=True)
-        made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-        # Written whole under another name, then linked: nobody reads half a key, and of two
-        # processes that make one at once, both use the first.
-        made.touch(mode=0o600)
-        made.write_bytes(secrets.token_bytes(32))
-        with suppress(FileExistsError):  # another process was faster
-            os.link(made, path)
-        made.unlink()
-    key = path.read_bytes()
-    if len(key) != 32:
-        raise OSError(f"{path} is no key.")
-    return key
+        part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        part.touch(mode=0o600)  # before the token is made, which is of no use without the file
+    except (OSError, RuntimeError, ValueError) as wrong:
+        raise InputError(
+            "The folder for links cannot be used, so no link can be made: name another one by the "
+            "variable LEVELLED_CACHE."
+        ) from wrong
+    try:
+        token = store.tokens.add(owner, "analyst")
+        part.write_text(token, encoding="ascii")
+        part.replace(path)  # as a whole: another process reads the token before or after
+    finally:
+        part.unlink(missing_ok=True)
+    return token

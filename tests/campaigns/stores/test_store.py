@@ -15,7 +15,7 @@ import pytest
 
 from contracts.stores import StoreContract
 from levelled.campaigns.log.records import GENESIS, hash_of, verify
-from levelled.campaigns.stores import Store, backup, copy, database, open_store, upgrade
+from levelled.campaigns.stores import Store, Token, backup, copy, database, open_store, upgrade
 from levelled.campaigns.stores.database import VERSION
 from levelled.campaigns.stores.postgresql import parse_url
 from levelled.campaigns.stores.sqlite import SQLite
@@ -473,6 +473,22 @@ def test_an_upgrade_fills_the_columns_of_type_and_time_and_drops_the_snapshots(
     assert ("snapshots",) not in names
 
 
+def test_links_of_before_are_for_all_campaigns_and_for_good(oldest: Path) -> None:
+    with sqlite3.connect(oldest) as database:
+        for column in ("type", "at"):
+            database.execute(f"ALTER TABLE events ADD COLUMN {column} VARCHAR(40) DEFAULT ''")
+        database.execute("CREATE TABLE tokens (hash, name, role, created)")
+        database.execute("INSERT INTO tokens VALUES ('abc', 'ann', 'labeller', '2026-11-17')")
+        database.execute("UPDATE levelled_version SET version_num = '0004'")
+    database.close()
+    with pytest.raises(StorageError, match="storage upgrade"):
+        open_store(oldest)
+    assert upgrade(oldest).before == "0004"
+    with open_store(oldest) as store:
+        assert store.tokens.all() == [Token("abc", "ann", "labeller", "2026-11-17", None, None)]
+        assert store.count("digits") == 3
+
+
 def test_upgrading_twice_is_harmless(oldest: Path) -> None:
     upgrade(oldest)
     assert upgrade(oldest) == (VERSION, VERSION, None)
@@ -486,7 +502,7 @@ def test_a_step_that_fails_leaves_the_database_at_its_version(oldest: Path) -> N
     database.close()
     with pytest.raises(StorageError, match="tokens already"):
         upgrade(oldest)
-    with pytest.raises(StorageError, match="storage version 0001, now 0004"):
+    with pytest.raises(StorageError, match=f"storage version 0001, now {VERSION}"):
         open_store(oldest)
 
 

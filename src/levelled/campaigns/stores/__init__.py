@@ -5,12 +5,13 @@ also keeps the tokens of those who may use the web page, of which it knows only 
 """
 
 import hmac
+import json
 import re
 import secrets
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -70,9 +71,16 @@ _APPEND = (
 )
 _ERASE = "DELETE FROM events WHERE campaign = :of"
 _MOVE = "UPDATE events SET campaign = :to WHERE campaign = :of"
-_ADD_TOKEN = "INSERT INTO tokens (hash, name, role, created) VALUES (:hash, :name, :role, :created)"
-_TOKENS = "SELECT hash, name, role, created FROM tokens ORDER BY created, name, hash"
+_ADD_TOKEN = (
+    "INSERT INTO tokens (hash, name, role, created, campaigns, expires) "
+    "VALUES (:hash, :name, :role, :created, :campaigns, :expires)"
+)
+_TOKENS = (
+    "SELECT hash, name, role, created, campaigns, expires FROM tokens ORDER BY created, name, hash"
+)
 _REMOVE_TOKENS = "DELETE FROM tokens WHERE name = :name"
+_LIMITED_TOKENS = "SELECT hash, campaigns FROM tokens WHERE campaigns IS NOT NULL"
+_LIMIT_TOKEN = "UPDATE tokens SET campaigns = :campaigns WHERE hash = :hash"
 
 ROLES = ("labeller", "analyst")
 """The roles, each of which may do all that those before it may."""
@@ -88,6 +96,15 @@ class Token:
     name: str
     role: str
     created: str
+    campaigns: tuple[str, ...] | None = None
+    """The only campaigns that it is for; None for all."""
+    expires: str | None = None
+    """The time from which on it is not valid; None for never."""
+
+    @property
+    def is_valid(self) -> bool:
+        """True if it has not expired."""
+        return self.expires is None or _time(datetime.now(UTC)) < self.expires
 
 
 def hash_token(token: str) -> str:
@@ -110,8 +127,27 @@ class SQLTokens:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, name: str, role: str) -> str:
-        """A new token for a person, who may have others; it cannot be read again later."""
+    def add(
+        self,
+        name: str,
+        role: str,
+        *,
+        campaigns: Sequence[str] | None = None,
+        expires: datetime | None = None,
+    ) -> str:
+        """A new token for a person, who may have others; it cannot be read again later.
+
+        Parameters
+        ----------
+        name
+            The person, who owns what is asked and told with the token.
+        role
+            One of `ROLES`.
+        campaigns
+            The only campaigns that the token is for; by default all, also those of later.
+        expires
+            The time from which on the token is not valid; by default it does not expire.
+        """
         if role not in ROLES:
             raise InputError(f"There is no role {role!r}: choose one of {', '.join(ROLES)}.")
         if not (1 <= len(name) <= 100 and name.isprintable() and name == name.strip()):
@@ -120,19 +156,51 @@ class SQLTokens:
                 f"blanks at the ends."
             )
         token, now = secrets.token_urlsafe(_TOKEN_BYTES), datetime.now(UTC)
-        kept = Token(hash_token(token), name, role, now.isoformat(timespec="seconds"))
+        if expires is not None and expires <= now:
+            raise InputError(
+                f"A token until {_time(expires)} would never be valid: name a later time."
+            )
+        row = {
+            "hash": hash_token(token),
+            "name": name,
+            "role": role,
+            "created": _time(now),
+            "campaigns": None if campaigns is None else json.dumps([*dict.fromkeys(campaigns)]),
+            "expires": None if expires is None else _time(expires),
+        }
         with self._database.turn("") as turn, turn.writing() as connection:
-            connection.execute(_ADD_TOKEN, asdict(kept))
+            for one in campaigns or ():
+                if connection.execute(_END, {"of": _checked(one)}).fetchone() is None:
+                    raise InputError(
+                        f"There is no campaign {one!r} in this storage: levelled list names all."
+                    )
+            connection.execute(_ADD_TOKEN, row)
         return token
 
     def all(self) -> list[Token]:
-        """All tokens, the oldest first."""
-        return [Token(*row) for row in self._database.rows(_TOKENS)]
+        """All tokens, the oldest first, with those that have expired."""
+        return [
+            Token(hash_, name, role, created, names and tuple(json.loads(names)), expires)
+            for hash_, name, role, created, names, expires in self._database.rows(_TOKENS)
+        ]
 
     def remove(self, name: str) -> int:
         """Remove all tokens of a person, and return how many there were."""
         with self._database.turn("") as turn, turn.writing() as connection:
             return int(connection.execute(_REMOVE_TOKENS, {"name": name}).rowcount)
+
+
+def _time(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _limit_tokens(connection: Connection, old: str, new: str | None) -> None:
+    """Let tokens for a campaign follow its new name, or forget it, so that no other takes it up."""
+    for hash_, names in connection.execute(_LIMITED_TOKENS).fetchall():
+        before = json.loads(names)
+        if old in before:
+            after = [one for one in before if one != old] + ([] if new is None else [new])
+            connection.execute(_LIMIT_TOKEN, {"hash": hash_, "campaigns": json.dumps(after)})
 
 
 class Store:
@@ -242,12 +310,14 @@ class Store:
                 raise InputError(f"There is a campaign {new!r} already: choose another name.")
             connection.executemany(_APPEND, rows)
             connection.execute(_MOVE, {"of": old, "to": new})
+            _limit_tokens(connection, old, new)
 
     def delete(self, campaign: str) -> None:
         """Remove all events of a campaign, in one step."""
         name = _checked(campaign)
         with self._database.turn(name) as turn, turn.writing() as connection:
             connection.execute(_ERASE, {"of": name})
+            _limit_tokens(connection, name, None)
 
     def close(self) -> None:
         """Close files and connections."""

@@ -228,19 +228,25 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-VERSION = "0004"
+VERSION = "0005"
 """The version of the tables below."""
-_EARLIER = ("0001", "0002", "0003")
-"""Versions that `upgrade_tables` brings up to date: events; with snapshots; with tokens."""
+_EARLIER = ("0001", "0002", "0003", "0004")
+"""Versions that `upgrade_tables` brings up to date.
+
+They have events; with snapshots; with tokens; with columns of type and time, without snapshots.
+"""
 
 _VERSION_TABLE = "levelled_version"
 _LONGEST = 40
 
-_TOKENS = """CREATE TABLE tokens (
+_LIMITS = ("campaigns TEXT", "expires VARCHAR(40)")
+"""The columns of a token that limit it: a JSON list of names, and a time; NULL for no limit."""
+_TOKENS = f"""CREATE TABLE tokens (
     hash VARCHAR(64) NOT NULL PRIMARY KEY,
     name VARCHAR(200) NOT NULL,
     role VARCHAR(20) NOT NULL,
-    created VARCHAR(40) NOT NULL
+    created VARCHAR(40) NOT NULL,
+    {", ".join(_LIMITS)}
 )"""
 _TABLES = (
     f"""CREATE TABLE events (
@@ -294,12 +300,16 @@ def upgrade_tables(connection: Connection, before: str) -> None:
     """
     if before < "0003":
         connection.execute(_TOKENS)
-    connection.execute("DROP TABLE IF EXISTS snapshots")
-    for name in ("type", "at"):
-        connection.execute(
-            f"ALTER TABLE events ADD COLUMN {name} VARCHAR({_LONGEST}) DEFAULT '' NOT NULL"
-        )
-    _fill_columns(connection)
+    else:
+        for column in _LIMITS:
+            connection.execute(f"ALTER TABLE tokens ADD COLUMN {column}")
+    if before < "0004":
+        connection.execute("DROP TABLE IF EXISTS snapshots")
+        for name in ("type", "at"):
+            connection.execute(
+                f"ALTER TABLE events ADD COLUMN {name} VARCHAR({_LONGEST}) DEFAULT '' NOT NULL"
+            )
+        _fill_columns(connection)
     connection.execute(f"UPDATE {_VERSION_TABLE} SET version_num = '{VERSION}'")
 
 

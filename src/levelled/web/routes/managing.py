@@ -31,14 +31,14 @@ from levelled.web.routes.shared import (
     Done,
     LookBody,
     Named,
-    analyst,
+    creator,
     done,
     owner_of,
 )
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"], responses=ERRORS)
 creating = APIRouter(
-    prefix="/api", tags=["creating"], responses=ERRORS, dependencies=[Depends(analyst)]
+    prefix="/api", tags=["creating"], responses=ERRORS, dependencies=[Depends(creator)]
 )
 
 _FOR_LABELLERS = ("name", "n_labels", "n_pending", "budget", "pool_size", "closed", "n_events")
@@ -56,7 +56,7 @@ _MOST_COLUMNS = 200  # whose roles can be chosen on the page
 def campaigns(request: Request, visitor: AnyVisitor) -> Reply:
     """The campaigns with their progress."""
     store = request.app.state.campaigns.store
-    logs = [CampaignLog(name, store) for name in store.names()]
+    logs = [CampaignLog(name, store) for name in store.names() if visitor.may_know(name)]
     return Reply([_summary(*log.overview(), visitor) for log in logs])
 
 
@@ -136,9 +136,9 @@ def files(request: Request) -> Reply:
 
 
 @creating.put("/files/{file}")
-async def upload(request: Request, file: str) -> Reply:
+async def upload(request: Request, visitor: AnyVisitor, file: str) -> Reply:
     """Upload a file; its content is the body of the request."""
-    path = await request.app.state.files.save(file, request.stream())
+    path = await request.app.state.files.save(file, request.stream(), visitor.token)
     return Reply({"file": path.name, "size": path.stat().st_size})
 
 

@@ -13,7 +13,7 @@ from levelled.sources.choices import ROLES
 from levelled.web.events import Broker, EventStream, TooManyStreamsError
 from levelled.web.files import IMAGES
 from levelled.web.replies import TEMPLATES, Reply, problem
-from levelled.web.routes.shared import ERRORS, Analyst, AnyVisitor, Named
+from levelled.web.routes.shared import ERRORS, Analyst, AnyVisitor, Creator, Named, check_known
 
 router = APIRouter()
 
@@ -25,7 +25,7 @@ def campaigns(request: Request, visitor: AnyVisitor) -> HTMLResponse:
 
 
 @router.get("/new", include_in_schema=False)
-def create(request: Request, visitor: Analyst) -> HTMLResponse:
+def create(request: Request, visitor: Creator) -> HTMLResponse:
     """Create a campaign from a file."""
     return _page(
         request,
@@ -90,11 +90,11 @@ async def events(
 
     A client that reconnects with Last-Event-ID gets an event at once if it missed one.
     """
-    del visitor
+    check_known(visitor, campaign)
     broker: Broker = request.app.state.broker
     n_events = await run_in_threadpool(request.app.state.campaigns.count, campaign)
     seen = int(last_event_id) if last_event_id.isdecimal() and last_event_id.isascii() else None
     try:
-        return EventStream(broker, broker.subscribe(campaign, n_events), seen)
-    except TooManyStreamsError:
-        raise HTTPException(429, "Too many pages are open: close some of them.") from None
+        return EventStream(broker, broker.subscribe(campaign, n_events, visitor.token), seen)
+    except TooManyStreamsError as refused:
+        raise HTTPException(429, str(refused)) from None

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from levelled.campaigns import Campaign
 from levelled.campaigns.options import OPTIONS, Option
 from levelled.web.guard import Visitor
-from levelled.web.open_campaigns import OpenCampaign, OpenCampaigns
+from levelled.web.open_campaigns import OpenCampaign, OpenCampaigns, no_campaign
 from levelled.web.replies import Problem, Reply
 
 _LARGEST = 2**31 - 1  # what an INTEGER of PostgreSQL holds, which numbers events
@@ -187,7 +187,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     409: {"model": Problem, "description": "A step that the campaign refuses."},
     413: {"model": Problem, "description": "The request is too large."},
     422: {"model": Problem, "description": "A field that cannot be used."},
-    429: {"model": Problem, "description": "Too many wrong tokens, or too many streams."},
+    429: {"model": Problem, "description": "Too many requests, streams, uploads or wrong tokens."},
 }
 
 
@@ -209,9 +209,31 @@ def analyst(visitor: AnyVisitor) -> Visitor:
 Analyst = Annotated[Visitor, Depends(analyst)]
 
 
+def creator(visitor: Analyst) -> Visitor:
+    """The visitor; refuses one whose token is for some campaigns only."""
+    if not visitor.may_create:
+        raise HTTPException(
+            403,
+            f"The link of {visitor.name} is for some campaigns only: new ones need one for all.",
+        )
+    return visitor
+
+
+Creator = Annotated[Visitor, Depends(creator)]
+
+
+def check_known(visitor: Visitor, name: str) -> None:
+    """Refuse a campaign that is not the visitor's as one that does not exist."""
+    if not visitor.may_know(name):
+        raise no_campaign(name)
+
+
 def _named(
-    request: Request, name: Annotated[str, Path(description="The campaign.")]
+    request: Request,
+    visitor: AnyVisitor,
+    name: Annotated[str, Path(description="The campaign.")],
 ) -> OpenCampaign:
+    check_known(visitor, name)
     campaigns: OpenCampaigns = request.app.state.campaigns
     return campaigns.get(name)
 

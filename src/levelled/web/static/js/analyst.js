@@ -236,8 +236,8 @@ byId("label-link").href = pageOf(campaign, "/label");
 byId("report-link").href = apiOf("/report");
 for (const link of document.querySelectorAll("[data-export]")) link.href = apiOf("/export", { format: link.dataset.export });
 document.addEventListener("visibilitychange", () => isStale && refresh());
-listen(campaign, refresh, (isLive) => {
-  byId("live").textContent = isLive ? "Live" : "Not connected";
+listen(campaign, refresh, (isLive, why) => {
+  byId("live").textContent = isLive ? "Live" : (why ?? "Not connected");
   byId("live").classList.toggle("waiting", !isLive);
 });
 refresh();

@@ -27,17 +27,18 @@ function leave(url, port) {
 
 function open(url, stream) {
   stream.source = new EventSource(url);
-  stream.source.addEventListener("open", () => tell(stream, true, false));
-  stream.source.addEventListener("change", () => tell(stream, true, true));
+  stream.source.addEventListener("open", () => tell(stream, { isLive: true }));
+  stream.source.addEventListener("change", () => tell(stream, { isLive: true, isNew: true }));
   stream.source.addEventListener("error", () => {
-    tell(stream, false, false);
-    if (stream.source.readyState === EventSource.CLOSED && streams.get(url) === stream) {
+    const isRefused = stream.source.readyState === EventSource.CLOSED;
+    tell(stream, { isLive: false, isRefused });
+    if (isRefused && streams.get(url) === stream) {
       setTimeout(() => streams.get(url) === stream && open(url, stream), RETRY_AFTER);
     }
   });
 }
 
-function tell(stream, isLive, isNew) {
-  stream.isLive = isLive;
-  for (const port of stream.ports) port.postMessage({ isLive, isNew });
+function tell(stream, news) {
+  stream.isLive = news.isLive;
+  for (const port of stream.ports) port.postMessage(news);
 }
