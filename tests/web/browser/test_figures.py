@@ -1,16 +1,19 @@
 """The analyst's page, the list of campaigns and the page that creates one, in a real browser."""
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
+import httpx2 as httpx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from playwright.sync_api import Response, expect
 
-from levelled.campaigns import Campaign
+from levelled.campaigns import Campaign, open_store
 from levelled.campaigns.summary import figure_records
 from levelled.reports.numbers import headline
+from levelled.web.settings import STREAMS_LIMIT, UPLOAD_LIMIT
 from web.browser.conftest import SEEN_ITEM, Site
 
 LABELS = "[data-tile='labels']"
@@ -37,6 +40,31 @@ def test_a_page_follows_each_label(site: Site) -> None:
     reply = client.post("/api/campaigns/live/tell", json={"owner": "zoe", "answers": answers})
     assert reply.status_code == 200
     expect(page.locator(LABELS)).to_have_text("21 of 100")
+
+
+def test_a_page_whose_link_is_revoked_stops_and_says_why(site: Site) -> None:
+    label_some(site.create("revoked"), 5)
+    page = site.open("/c/revoked", site.context("rex", "analyst"))
+    expect(page.locator("#live")).to_have_text("Live")
+    with open_store(site.process.storage) as store:
+        assert store.tokens.remove("rex") == 1
+    expect(page.locator("#live")).to_contain_text("not valid")
+
+
+def test_a_page_beyond_the_streams_of_a_visitor_says_so(site: Site) -> None:
+    label_some(site.create("busy"), 5)
+    with open_store(site.process.storage) as store, ExitStack() as streams:
+        token = store.tokens.add("ben", "analyst")
+        for _ in range(STREAMS_LIMIT):
+            headers = {"authorization": f"Bearer {token}"}
+            url = f"{site.process.url}/api/events?campaign=busy"
+            streams.enter_context(httpx.stream("GET", url, headers=headers, timeout=None))
+        context = site.context()
+        context.request.get(f"{site.process.url}/?token={token}")
+        page = site.open("/c/busy", context)
+        expect(page.locator(LABELS)).to_have_text("5 of 100")
+        expect(page.locator("#live")).to_contain_text(f"{STREAMS_LIMIT} pages")
+    expect(page.locator("#live")).to_have_text("Live")
 
 
 def test_twelve_tabs_of_one_browser_stay_live(site: Site) -> None:
@@ -131,6 +159,14 @@ def test_a_file_is_uploaded_and_one_that_cannot_be_read_is_refused(
     expect(page.locator("#problem")).to_contain_text("broken.parquet")
     page.set_input_files("#upload", tmp_path / "mails.csv")
     expect(page.locator("#facts")).to_contain_text("ham 2, spam 1")
+
+
+def test_a_file_that_is_too_large_is_refused_with_the_limit(site: Site, tmp_path: Path) -> None:
+    with (tmp_path / "large.csv").open("wb") as file:
+        file.truncate(UPLOAD_LIMIT + 1)
+    page = site.open("/new")
+    page.set_input_files("#upload", tmp_path / "large.csv")
+    expect(page.locator("#problem")).to_contain_text(f"{UPLOAD_LIMIT:,} bytes")
 
 
 def test_the_log_of_another_tool_is_uploaded_and_its_judges_are_checked(site: Site) -> None:
