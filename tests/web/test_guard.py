@@ -10,7 +10,7 @@ import pytest
 
 from levelled.campaigns import create_campaign, open_store
 from levelled.web import guard
-from levelled.web.guard import Pace
+from levelled.web.guard import Allowance
 from levelled.web.routes import ROUTERS
 from web.conftest import Site
 
@@ -180,11 +180,11 @@ def test_strangers_use_up_no_requests_of_those_who_work_at_their_address(
 
 
 def test_requests_come_back_as_time_passes() -> None:
-    pace = Pace(60)
-    waits = [pace.take("ann", now=0.0) for _ in range(62)]
+    allowance = Allowance(60)
+    waits = [allowance.take("ann", now=0.0) for _ in range(62)]
     assert waits == [*[0.0] * 60, 1.0, 1.0]
-    assert [pace.take("ann", now=2.0) for _ in range(3)] == [0.0, 0.0, 1.0]
-    assert [pace.take("ann", now=1000.0) for _ in range(61)] == [*[0.0] * 60, 1.0]
+    assert [allowance.take("ann", now=2.0) for _ in range(3)] == [0.0, 0.0, 1.0]
+    assert [allowance.take("ann", now=1000.0) for _ in range(61)] == [*[0.0] * 60, 1.0]
 
 
 def test_a_request_by_cookie_needs_the_header_that_others_cannot_send(site: Site) -> None:

@@ -181,7 +181,7 @@ class Access:
                 self._failures.popitem(last=False)
 
 
-class Pace:
+class Allowance:
     """The requests that each visitor has left: `most`, and as many again within every minute."""
 
     def __init__(self, most: int) -> None:
@@ -192,8 +192,8 @@ class Pace:
     def take(self, visitor: str, now: float) -> float:
         """Take one; returns the seconds to wait until there is one, 0 if there was.
 
-        >>> pace = Pace(2)
-        >>> [pace.take("ann", now=0.0) for _ in range(3)], pace.take("ann", now=30.0)
+        >>> allowance = Allowance(2)
+        >>> [allowance.take("ann", now=0.0) for _ in range(3)], allowance.take("ann", now=30.0)
         ([0.0, 0.0, 30.0], 0.0)
         """
         left, at = self._left.pop(visitor, (self.most, now))
@@ -240,7 +240,7 @@ class Guard:
     ) -> None:
         self._app, self._access, self._settings, self._journal = app, access, settings, journal
         self._cookie = f"levelled_{settings.port}"
-        self._pace = Pace(settings.requests_limit)
+        self._allowance = Allowance(settings.requests_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that is refused; pass on any other."""
@@ -290,8 +290,10 @@ class Guard:
         sender = client
         if token is not None and self._access.came_before(token):
             sender = hash_token(token)
-        if wait := self._pace.take(sender, time.monotonic()):
-            most = f"Too many requests: {self._pace.most:,} a minute are allowed. Wait a moment."
+        if wait := self._allowance.take(sender, time.monotonic()):
+            most = (
+                f"Too many requests: {self._allowance.most:,} a minute are allowed. Wait a moment."
+            )
             return refuse(request, 429, most, {"retry-after": str(ceil(wait))})
         if _PUBLIC.match(_path(scope)):
             return None
