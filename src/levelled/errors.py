@@ -7,6 +7,7 @@
     │   │   └── WeightError                 one weight that a race cannot take
     │   ├── LossError                       losses that break what was declared about them
     │   ├── PoolError                       a pool that cannot be read or does not fit
+    │   ├── NotApprovedError                code of one's own that this user has not approved
     │   ├── InputTypeError                  (also a TypeError) an argument of the wrong type
     │   └── NotTrainedError                 (also an AttributeError) an attribute that training sets
     ├── CampaignError                       a step the campaign cannot take
@@ -26,6 +27,7 @@ __all__ = [
     "LevelledError",
     "LossError",
     "MissingExtraError",
+    "NotApprovedError",
     "NotTrainedError",
     "PoolError",
     "ProposalError",
@@ -71,6 +73,10 @@ class LossError(InputError):
 
 class PoolError(InputError):
     """A pool that cannot be read or does not fit."""
+
+
+class NotApprovedError(InputError):
+    """Code that a database names and this user has not approved, or that is not there."""
 
 
 class NotTrainedError(InputError, AttributeError):

@@ -50,7 +50,7 @@ from levelled.campaigns.log.records import (
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.shown import check_shown
 from levelled.campaigns.settings import CampaignSettings
-from levelled.errors import CampaignError, InputError, LevelledError
+from levelled.errors import CampaignError, InputError, LevelledError, NotApprovedError
 from levelled.sources import Pool, open_pool
 from levelled.sources.files import is_sampled
 from levelled.surrogates.covariates import SCORES
@@ -104,7 +104,7 @@ def audit_log(
     if broken is not None:
         audit.append(f"event {broken.seq}: {broken.because}")
         return audit
-    plain, steps = [stored.event for stored in events], _Steps(pool_at)
+    plain, steps = [stored.event for stored in events], _Steps(pool_at, audit.notes)
     try:
         created, state = apply_events(plain[:1]).settings, apply_events(plain)
     except CampaignError:
@@ -118,8 +118,8 @@ def audit_log(
         _compare_draws(state, created, pool_at),
         _compare_figures(state),
     ):
-        audit += [line for line in _lines(part) if line not in audit]
-    audit.notes = [*dict.fromkeys(steps.notes)]
+        audit += [line for line in _lines(part, audit.notes) if line not in audit]
+    audit.notes = [*dict.fromkeys(audit.notes)]
     if is_sampled(created.fingerprint):
         audit.notes.append(
             "the whole content of the pool: its fingerprint is of the metadata of its Parquet "
@@ -128,10 +128,15 @@ def audit_log(
     return audit
 
 
-def _lines(part: Iterator[str]) -> Iterator[str]:
-    """The differences of one part; a log with which it cannot be computed is one."""
+def _lines(part: Iterator[str], notes: list[str]) -> Iterator[str]:
+    """The differences of one part; a log with which it cannot be computed is one.
+
+    What depends on code that this user has not approved is not checked, which is a note.
+    """
     try:
         yield from part
+    except NotApprovedError as unknown:
+        notes.append(f"what depends on a metric of its own: {unknown}")
     except _UNREADABLE as wrong:
         yield str(wrong) or repr(wrong)
 
@@ -165,16 +170,17 @@ def _compare_settings(
         yield f"the labels of {created.n_known} items were known, and the log has others"
     if created.is_finite and created.looks:
         yield "no campaign can have planned looks beside a finite-sample guarantee"
-    check_guarantee(created)
-    check_width(created.metrics[0], created.target_width)
+    yield from created.changed_code
     pool = pool_at(state, 1)
-    check_kind(created, created.kind, lambda: pool)
     check_shown(created, pool)
     derived = settings_of_pool(pool, created.metrics, created.slices)
     derived["fingerprint"] = pool.fingerprint_like(created.fingerprint)
     for name, expected in derived.items():
         if (value := getattr(created, name)) != expected:
             yield f"{name}: {value!r:.200} is on record, the pool gives {expected!r:.200}"
+    check_guarantee(created)  # last, because these may need code that is not approved
+    check_width(created.metrics[0], created.target_width)
+    check_kind(created, created.kind, lambda: pool)
 
 
 @dataclass
@@ -182,7 +188,7 @@ class _Steps:
     """The events of one log, each asked again why it could not happen, or made again."""
 
     pool_at: PoolAt
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
     """Parts of the log that could not be checked, each with the reason."""
     _files: dict[str, Pool] = field(default_factory=dict)
 
@@ -190,7 +196,7 @@ class _Steps:
         """Each event that could not have happened, or not so, in a line."""
         try:
             for place, (state, event, plain) in enumerate(replay(events)):
-                for wrong in _lines(self._check(state, event, plain)):
+                for wrong in _lines(self._check(state, event, plain), self.notes):
                     yield f"event {place} ({plain['type']}): {wrong}"
         except CampaignError as unreadable:
             yield str(unreadable)
@@ -336,6 +342,8 @@ def _compare_figures(state: CampaignState) -> Iterator[str]:
     """Make the figures once; a log from which there are none has a difference."""
     try:
         estimate_figures(state, FigureCache())
+    except NotApprovedError:
+        raise
     except _UNREADABLE as wrong:
         yield f"no figures can be made from this log: {wrong}"
 

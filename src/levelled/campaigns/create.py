@@ -55,6 +55,7 @@ from levelled.campaigns.settings import (
     refuse_duplicates,
 )
 from levelled.campaigns.stores import find_store, open_store
+from levelled.campaigns.trust import approve_named
 from levelled.errors import CampaignError, ConflictError, InputTypeError
 from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import PoolPredictions
@@ -109,12 +110,13 @@ def create_campaign(new: NewCampaign) -> Campaign:
         return load_campaign(new.name, storage=new.storage)
     check_name(new.name)
     metrics = _parse_metrics(new.metric)
+    modules = approve_named(one.name for one in metrics)
     refuse_duplicates("slice", new.slices)
     if new.roles and isinstance(new.pool, Pool):
         raise CampaignError("A pool that is open has its roles: give them to open_pool.")
     pool = new.pool if isinstance(new.pool, Pool) else _open(new)
     new = replace(new, slices=[*dict.fromkeys((*new.slices, *pool.choices.said("slice")))])
-    settings = _settle(new, metrics, pool)
+    settings = replace(_settle(new, metrics, pool), modules=modules)
     events, note = _first_events(new, pool, settings)
     store = open_store(new.storage) if store is None else store
     try:

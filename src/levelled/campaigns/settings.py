@@ -216,30 +216,33 @@ FORMAT = 1
 
 
 class MissingMetric:
-    """A metric on record that cannot be parsed here, such as a loss whose module is gone.
+    """A metric on record that is not there: its module is gone, or its code is not approved.
 
-    A campaign with it can be listed and labelled. Whatever needs its losses is refused.
+    A campaign with it can be listed and labelled. Whatever needs its losses is refused. Known
+    without its code is what holds for every loss of one's own.
     """
+
+    needs = "pred"
+    label_kind = None
+    positive = None
 
     def __init__(self, name: str, because: InputError) -> None:
         self.name = name
         self._because = because
 
-    def labels(self, values: Sequence[object], classes: Sequence[str] | None) -> list[object]:
-        """The labels as they are: losses of your own take any label."""
-        return [*values]
-
     def __getattr__(self, attribute: str) -> object:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        raise InputError(str(self._because)) from self._because
+        raise type(self._because)(str(self._because)) from self._because
 
 
 def _restore_metric(name: str) -> "Metric":
+    """The metric of a log; code of one's own is run only if this user has approved it."""
+    from levelled.campaigns.trust import import_approved
     from levelled.metrics.named import parse_metric  # who asks for items needs no metric
 
     try:
-        return parse_metric(name)
+        return parse_metric(name, find=import_approved)
     except InputError as refused:
         return cast("Metric", MissingMetric(name, refused))
 
@@ -296,6 +299,8 @@ class CampaignSettings(CampaignOptions):
     pair: tuple[str, ...] = ()
     content: Mapping[str, str] = field(default_factory=dict)
     images: str | None = None
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """The sha256 of the source of each module whose code the metrics ran at the creation."""
 
     @cached_property
     def metrics(self) -> tuple["Metric", ...]:
@@ -306,10 +311,34 @@ class CampaignSettings(CampaignOptions):
     def label_checks(self) -> tuple["Metric", ...]:
         """Metrics that together refuse every label that could not be used.
 
-        One more than those of the campaign refuses what is no number, or an unknown class.
+        One more than those of the campaign refuses what is no number, or an unknown class. Losses
+        of one's own take any label, so that labelling runs no code of theirs.
         """
-        check = _restore_metric("mean" if self.numeric else "error")
-        return tuple(dict.fromkeys((*self.metrics, check)))
+        from levelled.metrics.named import own_module
+
+        names = (one for one in self.metric_names if own_module(one) is None)
+        check = "mean" if self.numeric else "error"
+        return tuple(map(_restore_metric, dict.fromkeys((*names, check))))
+
+    @property
+    def own_modules(self) -> tuple[str, ...]:
+        """The modules of metrics of one's own."""
+        from levelled.metrics.named import own_module
+
+        return tuple(dict.fromkeys(filter(None, map(own_module, self.metric_names))))
+
+    @cached_property
+    def changed_code(self) -> tuple[str, ...]:
+        """A sentence on each module whose code is not that at the creation."""
+        from levelled.campaigns.trust import current_hashes
+
+        now = current_hashes(self.own_modules) if self.modules else {}
+        return tuple(
+            f"the code of {module} has changed since the campaign was created: its sha256 was "
+            f"{self.modules[module]:.12} and is {digest:.12}"
+            for module, digest in now.items()
+            if self.modules.get(module, digest) != digest
+        )
 
     @property
     def open_size(self) -> int:
@@ -348,7 +377,7 @@ class CampaignSettings(CampaignOptions):
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         # Left out where not set, as in logs of before.
-        later = {"allowed_labels": None, "normalise": False, "n_known": 0}
+        later = {"allowed_labels": None, "normalise": False, "n_known": 0, "modules": {}}
         plain = {name: one for name, one in plain.items() if one != later.get(name, ...)}
         questions = [one.notation for one in self.questions]
         looks = looks_to_json(self.looks)

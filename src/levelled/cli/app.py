@@ -27,7 +27,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         ("list", "status", "estimate", "compare", "judge", "gate", "report", "export", "audit"),
         "reading",
     ),
-    "Manage": dict.fromkeys(("change", "attach", "storage", "doctor"), "managing"),
+    "Manage": dict.fromkeys(("change", "attach", "storage", "doctor", "trust"), "managing"),
     "Research": {"simulate": "simulating", "draw": "drawing", "learn": "simulating"},
 }
 """The commands, each with the module that has its function; no other module is imported for it.

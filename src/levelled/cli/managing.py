@@ -1,4 +1,4 @@
-"""`levelled change`, `attach`, `storage` and `doctor`."""
+"""`levelled change`, `attach`, `storage`, `doctor` and `trust`."""
 
 import re
 import sys
@@ -232,3 +232,20 @@ def _numbers(version: str) -> list[int]:
     True
     """
     return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def trust(
+    module: Annotated[
+        str, argument("The module as a metric names it: package.module, without the function.")
+    ],
+) -> None:
+    """Approve the code of a module that a metric of your own names.
+
+    Read its file first. Until it is approved, and again after each change of it, nothing of it is
+    run. A campaign that you create yourself approves the modules that you name.
+    """
+    from levelled.campaigns.trust import approvals_path, approve
+
+    for source in approve(module.partition(":")[0]):
+        click.echo(f"approved: {source.module} {source.path} sha256 {source.sha256}")
+    show.tell(f"approvals are in {approvals_path()}; delete a line to take one back")

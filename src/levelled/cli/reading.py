@@ -57,6 +57,7 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
         ]
         for row in summaries
     ]
+    _tell_not_checked(*chain.from_iterable(row["metrics"] for row in summaries))
     names = [*(column.removeprefix("n_") for column in columns), "state"]
     show.data(form, summaries, lambda: show.show_rows("Campaigns", names, rows))
 
@@ -67,7 +68,20 @@ def status(campaign: Opened, form: Format = None) -> None:
 
     summary = summarise(campaign.state, campaign.last_hash)
     campaign.keep()
+    _tell_not_checked(*summary["metrics"])
     show.data(form, [summary], lambda: _show_status(campaign, summary))
+
+
+def _tell_not_checked(*metrics: str) -> None:
+    """Say which metrics of one's own are but names so far; none of them is imported for it."""
+    from levelled.metrics.named import own_module
+
+    for metric in dict.fromkeys(metrics):
+        if module := own_module(metric):
+            from levelled.campaigns.trust import why_not_approved
+
+            if why := why_not_approved(module):
+                show.tell(f"not checked: {show.plain(metric, 200)}. {show.plain(why, 1000)}")
 
 
 def _show_status(campaign: "Campaign", summary: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from levelled.campaigns.drawing.drawing import (
 )
 from levelled.campaigns.drawing.pools import as_labels, can_adapt, fitting_model_first
 from levelled.campaigns.settings import CampaignSettings
+from levelled.campaigns.trust import approve_named
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
@@ -188,6 +189,7 @@ def known_losses(
     opened = open_pool(pool, classes=classes, features=features, id_column=id_column)
     opened = opened if features is not None else with_lengths(opened, without=[label])
     chosen = parse_metric(metric)
+    approve_named([metric])
     models = fitting_model_first(opened, chosen)
     rows = np.delete(np.arange(len(opened)), opened.rows_of([*without]))
     whole = len(rows) == len(opened)

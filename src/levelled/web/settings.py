@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from levelled.campaigns.log.log import cache_folder
+from levelled._files import cache_folder
 from levelled.campaigns.stores import Store, find_token, hash_token
 from levelled.errors import InputError
 

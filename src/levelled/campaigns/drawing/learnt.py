@@ -15,10 +15,11 @@ from levelled.campaigns.drawing.pools import choose_kind, fitting_model_first
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.records import Round
 from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, LevelledError
 from levelled.estimators.intervals.limits import clopper_pearson
 from levelled.estimators.lure import ranked_weights
-from levelled.metrics.named import ERROR, parse_metric
+from levelled.metrics.named import ERROR, Metric, own_module, parse_metric
 from levelled.metrics.planning import Pilot, Plan, PlanRequest, plan_from_spread, plan_pool
 from levelled.proposals import mixture, proportional
 from levelled.reports import Section
@@ -314,13 +315,26 @@ def plan_further(
 ) -> Plan:
     """The number of labels until the interval is `width` wide, from a campaign's settled labels."""
     settings, base = state.settings, settled_draws(state, cache=cache)
-    chosen = settings.metrics[0] if metric is None else parse_metric(metric)
+    chosen = settings.metrics[0] if metric is None else _find_metric(settings, metric)
     looks = len(settings.looks) if settings.looks and settings.budget is not None else 5
     width *= settings.pool_size / settings.open_size  # labels known beforehand have no width
     plan = _plan_from(base, pool, PlanRequest(chosen, width, settings.level, looks, expected))
     is_other = settings.kind == "adaptive" and plan.kind == "static"
     notes = [*([_MOSTLY_FEWER] if is_other else []), *([] if settings.looks else [_NO_LOOKS])]
     return replace(plan, note=". ".join(notes))
+
+
+def _find_metric(settings: CampaignSettings, name: str) -> Metric:
+    """A metric of Levelled, or one of the campaign's own; a request must not name other code."""
+    if own_module(name) is None:
+        return parse_metric(name)
+    own = [one for one in settings.metrics if one.name == name.strip()]
+    if not own:
+        raise CampaignError(
+            f"{name!r:.80} is no metric of {settings.name!r}: plan "
+            f"{' or '.join(settings.metric_names)}."
+        )
+    return own[0]
 
 
 def _plan_from(base: SettledDraws, pool: Pool, request: PlanRequest) -> Plan:

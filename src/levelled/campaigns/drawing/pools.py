@@ -513,9 +513,9 @@ def check_kind(settings: CampaignSettings, kind: str, load_pool: Callable[[], Po
 def check_guarantee(settings: CampaignSettings) -> None:
     """Refuse settings whose intervals cannot have the guarantee that they ask for."""
     choice("guarantee", settings.guarantee, ("asymptotic", "finite"))
-    first, unbounded = settings.metrics[0], [one for one in settings.metrics if one.bounds is None]
     if not settings.is_finite:
         return
+    first, unbounded = settings.metrics[0], [one for one in settings.metrics if one.bounds is None]
     if not isinstance(first, Errors | Share):
         why = f"is for errors: name error, accuracy or share:CLASS first, and not {first.name}"
     elif unbounded:

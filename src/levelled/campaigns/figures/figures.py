@@ -32,7 +32,7 @@ from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
 from levelled.metrics.comparison import Figure, ratio_difference
-from levelled.metrics.named import ERROR, Errors, Metric, Share
+from levelled.metrics.named import ERROR, Errors, Metric, Share, own_module
 from levelled.metrics.predicted import (
     COLUMNS,
     has_slice_columns,
@@ -575,7 +575,12 @@ def _figure(
 ) -> Figure:
     settings = base.state.settings
     est, latest, look = read_figure(base, subject)
-    notes = (*_quantity_notes(base, subject, latest), *_kind_notes(base, subject))
+    own = own_module(subject.metric.name) is not None
+    notes = (
+        *_quantity_notes(base, subject, latest),
+        *_kind_notes(base, subject),
+        *(settings.changed_code if own else ()),
+    )
     est = replace(est, warnings=(*est.warnings, *notes))
     return Figure(
         subject.metric.name,

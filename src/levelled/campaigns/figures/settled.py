@@ -22,7 +22,7 @@ from levelled.estimators.intervals.betting import COLUMNS
 from levelled.estimators.intervals.hedged import Hedged
 from levelled.estimators.moments import GivenValues
 from levelled.labels import Label
-from levelled.metrics.named import Metric, OwnLosses
+from levelled.metrics.named import Metric, own_module
 
 AnyGame = Betting | RatioBetting | Hedged
 _GAMES: Mapping[str, type[AnyGame]] = {
@@ -183,7 +183,7 @@ class FigureCache:
 
         Losses by a user's own function are left out, because it may change.
         """
-        own = {one.name for one in state.settings.metrics if isinstance(one, OwnLosses)}
+        own = {name for name in state.settings.metric_names if own_module(name) is not None}
         losses = [
             (key, table)
             for key, (labels, table) in self.losses.items()

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelled._check import suggest
-from levelled._files import replace_file
+from levelled._files import cache_folder, is_private, replace_file
 from levelled._version import __version__
 from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
 from levelled.campaigns.log.events import Event, apply_events
@@ -60,10 +60,10 @@ def load_snapshot(address: str, campaign: str) -> KeptState | None:
     """The snapshot that this user kept of a campaign in a storage; None if it is unsound."""
     path = _path(address, campaign)
     try:
-        if path is None or not _is_private(path.parent.lstat()):
+        if path is None or not is_private(path.parent.lstat()):
             return None
         with path.open("rb") as file:
-            return unpack(file.read()) if _is_private(os.fstat(file.fileno())) else None
+            return unpack(file.read()) if is_private(os.fstat(file.fileno())) else None
     except OSError:
         return None
 
@@ -80,7 +80,7 @@ def keep_snapshot(address: str, campaign: str, kept: KeptState) -> None:
 
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if _is_private(path.parent.lstat()):
+        if is_private(path.parent.lstat()):
             replace_file(path, write)
 
 
@@ -90,14 +90,6 @@ def forget_snapshot(address: str, campaign: str) -> None:
     with suppress(OSError):
         if path is not None:
             path.unlink(missing_ok=True)
-
-
-def cache_folder() -> Path:
-    """$LEVELLED_CACHE, else the folder of Levelled among the caches of this user."""
-    if named := os.environ.get("LEVELLED_CACHE"):
-        return Path(named).expanduser()
-    caches = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(caches) if caches else Path.home() / ".cache") / "levelled"
 
 
 def _path(address: str, campaign: str) -> Path | None:
@@ -111,13 +103,6 @@ def _path(address: str, campaign: str) -> Path | None:
             return None
         return folder / blake2b(f"{address}\n{campaign}".encode(), digest_size=16).hexdigest()
     return None
-
-
-def _is_private(status: os.stat_result) -> bool:
-    """True for what belongs to this user and nobody else may use; not so for a link."""
-    if not hasattr(os, "geteuid"):  # Windows, where the folder of the user is the user's
-        return True
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o077
 
 
 def pack(kept: KeptState) -> bytes:

@@ -90,7 +90,7 @@ def named_labels(settings: CampaignSettings) -> tuple[str, ...]:
     """The classes of metrics and predictions; ratings are none where another predicts words."""
     by_model = [{*counts} for counts in settings.pred_counts.values()]
     words = [names for names in by_model if not all(map(is_number, names))]
-    positive = {one.positive for one in settings.metrics if one.positive}
+    positive = {one.positive for one in settings.label_checks if one.positive}
     names = positive.union(*(words or by_model))
     return tuple(sorted(names, key=float) if all(map(is_number, names)) else sorted(names))
 
@@ -139,7 +139,7 @@ def fix_labels(settings: CampaignSettings, *, is_open: bool) -> CampaignSettings
 
 
 def _number_question(settings: CampaignSettings) -> Question:
-    bounds = [one.bounds for one in settings.metrics if one.needs == "label" and one.bounds]
+    bounds = [one.bounds for one in settings.label_checks if one.needs == "label" and one.bounds]
     if not bounds:
         return Question("label", "number")
     low, high = max(low for low, _ in bounds), min(high for _, high in bounds)
