@@ -3,7 +3,7 @@ BIN := .venv/bin
 # Modules are compiled when they are imported; most of them never are.
 INSTALL = $(BIN)/python -m pip install -q --no-compile --constraint constraints.txt --no-build-isolation
 
-.PHONY: demo test engines check bench docs wheel lowest lock clean
+.PHONY: demo test engines check bench docs wheel lowest lock audit-deps clean
 
 # make demo SERVE=1 shows the campaign in the browser at the end.
 demo: .venv/demo
@@ -70,6 +70,15 @@ lock: .venv/dev
 	$(BIN)/python -m pip install -q --dry-run --ignore-installed --report build/lock.json \
 	  $$(grep ^torch== constraints.txt) hatchling editables '.[dev]'
 	$(BIN)/python .ci/lock.py build/lock.json
+
+# Looks the locked versions up in a database of known holes, with pip-audit in an environment of its own.
+audit-deps: .venv/pip
+	rm -rf build/audit build/audit.json && mkdir -p build
+	$(BIN)/python -m venv build/audit
+	-build/audit/bin/python -m pip install -q --no-compile pip-audit
+	-build/audit/bin/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip \
+	  --progress-spinner off --format json --output build/audit.json
+	$(BIN)/python .ci/audit_deps.py
 
 .venv/demo: .venv/pip pyproject.toml
 	$(INSTALL) -e '.[plots,sklearn,web]'

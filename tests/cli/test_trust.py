@@ -102,8 +102,8 @@ def test_no_command_runs_code_that_only_a_database_names(levelled: Levelled, mad
         item = json.loads(ask.out)
         told = json.dumps({"draw": item["draw"], "label": "spam"})
         assert levelled("tell", "own", "-", "--owner", "bob", given=told).code == 0
-    for words in (("open",), ("export", "--out", "e.csv"), ("judge", "--positive", "spam")):
-        result = levelled(words[0], "own", *words[1:])
+    for text in ("open own", "export own --out e.csv", "judge own --positive spam"):
+        result = levelled(*text.split())
         assert result.code == 0, result.err
     assert levelled("gate", "own", "--metric", "error", "--at-most", 1).code == 0
     assert not ran()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from levelled.campaigns import create_campaign, load_campaign
 from levelled.campaigns.stores import hash_token
+from levelled.campaigns.trust import approve
 from levelled.web import files
 from web.conftest import Site
 
@@ -176,6 +178,77 @@ def test_no_metric_runs_code(fort: Site, tmp_path: Path, metric: str) -> None:
     reply = fort.post("/api/campaigns", body, "eve")
     assert reply.status_code == 422
     assert "There is no metric" in reply.json()["error"]
+
+
+OWN = """
+from pathlib import Path
+Path(__file__).with_name("ran").write_text("")
+
+def loss(labels, predictions):
+    return (labels != predictions) * 1.0
+
+loss.bounds = (0, 1)
+"""
+FIGURES = [
+    *("estimate", "headline", "slices", "trajectory", "report", "compare?model=second"),
+    *("plan?width=0.1", "plan?width=0.1&metric=foreign:loss"),
+]
+OTHERS = [
+    *("", "/agreement", "/labellers", "/open", "/history", "/mine", "/items/1"),
+    *("/export?format=csv", "/diagnostics", "/predictor", "/important", "/judge?positive=spam"),
+]
+
+
+@pytest.mark.parametrize("kind", ["static", "adaptive"])
+def test_no_request_runs_code_that_the_database_names_before_it_is_approved(
+    fort: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "foreign.py").write_text(OWN)
+    with monkeypatch.context() as stranger:
+        stranger.setenv("LEVELLED_CACHE", str(tmp_path / "cache of a stranger"))
+        storage, pool = fort.settings.storage, tmp_path / "pool.parquet"
+        made = create_campaign("own", pool, "foreign:loss", storage=storage, kind=kind, seed=7)
+        for ask in made.ask(10, owner="ann"):
+            made.tell(ask.draw, "ham", owner="ann")
+        made.attach(pool, "second")
+    monkeypatch.setenv("LEVELLED_CACHE", str(tmp_path / "cache of the server"))
+    marker = tmp_path / "ran"
+    marker.unlink()
+    del sys.modules["foreign"]
+    for page in ("/", "/c/own", "/c/own/label", "/api/campaigns"):
+        assert fort.get(page).status_code == 200
+    for part in OTHERS:
+        reply = fort.get(f"/api/campaigns/own{part}")
+        assert reply.status_code in (200, 422), (part, reply.text)
+    asked = fort.post("/api/campaigns/own/ask", {"n": 1}, "bob")
+    if kind == "static":
+        answers = [{"draw": asked.json()["items"][0]["draw"], "label": "ham"}]
+        told = fort.post("/api/campaigns/own/tell", {"answers": answers}, "bob")
+        assert told.status_code == 200
+    else:
+        assert "levelled trust foreign" in asked.json()["error"]
+    for part in FIGURES:
+        reply = fort.get(f"/api/campaigns/own/{part}")
+        assert reply.status_code == 422, part
+        assert "levelled trust foreign" in reply.json()["error"]
+    assert not marker.exists()
+    approve("foreign")
+    assert fort.get("/api/campaigns/own/estimate").status_code == 200
+    assert marker.exists()
+    del sys.modules["foreign"]
+
+
+def test_a_plan_imports_no_module_that_a_request_names(fort: Site, tmp_path: Path) -> None:
+    (tmp_path / "named.py").write_text(OWN)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(tmp_path)
+        for metric in ("named:loss", " named:loss", "os:getcwd"):
+            reply = fort.get(f"{SPAM}/plan?width=0.1&metric={metric}")
+            assert reply.status_code in (409, 422)
+            assert "plan error" in reply.json()["error"]
+    assert not (tmp_path / "ran").exists()
 
 
 def endless(size: int) -> Iterator[bytes]:

@@ -136,7 +136,7 @@ def _lines(part: Iterator[str], notes: list[str]) -> Iterator[str]:
     try:
         yield from part
     except NotApprovedError as unknown:
-        notes.append(f"what depends on a metric of its own: {unknown}")
+        notes.append(str(unknown))
     except _UNREADABLE as wrong:
         yield str(wrong) or repr(wrong)
 

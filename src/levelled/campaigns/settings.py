@@ -302,9 +302,16 @@ class CampaignSettings(CampaignOptions):
     modules: Mapping[str, str] = field(default_factory=dict)
     """The sha256 of the source of each module whose code the metrics ran at the creation."""
 
-    @cached_property
+    @property
     def metrics(self) -> tuple["Metric", ...]:
         """The metrics, the first of which drives the draws."""
+        metrics = self._metrics
+        if any(isinstance(one, MissingMetric) for one in metrics):
+            self.__dict__.pop("_metrics", None)  # its code may be approved while a server runs
+        return metrics
+
+    @cached_property
+    def _metrics(self) -> tuple["Metric", ...]:
         return tuple(map(_restore_metric, self.metric_names))
 
     @cached_property

@@ -74,14 +74,13 @@ def status(campaign: Opened, form: Format = None) -> None:
 
 def _tell_not_checked(*metrics: str) -> None:
     """Say which metrics of one's own are but names so far; none of them is imported for it."""
-    from levelled.metrics.named import own_module
+    for metric in dict.fromkeys(name for name in metrics if ":" in name):
+        from levelled.campaigns.trust import why_not_approved  # others need no metric here
+        from levelled.metrics.named import own_module
 
-    for metric in dict.fromkeys(metrics):
-        if module := own_module(metric):
-            from levelled.campaigns.trust import why_not_approved
-
-            if why := why_not_approved(module):
-                show.tell(f"not checked: {show.plain(metric, 200)}. {show.plain(why, 1000)}")
+        module = own_module(metric)
+        if module is not None and (why := why_not_approved(module)):
+            show.tell(f"not checked: {show.plain(metric, 200)}. {show.plain(why, 1000)}")
 
 
 def _show_status(campaign: "Campaign", summary: dict[str, Any]) -> None:

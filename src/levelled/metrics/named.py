@@ -564,8 +564,8 @@ def _import_losses(name: str, module: str, attribute: str, find: Find) -> Metric
     """The function `attribute` of a module as a metric, with the bounds it declares."""
     try:
         function = find(module, attribute)
-    except NotApprovedError:
-        raise
+    except NotApprovedError as unknown:
+        raise NotApprovedError(f"{name} cannot be computed. {unknown}") from unknown
     except Exception as wrong:  # the module may raise anything
         if isinstance(wrong, ModuleNotFoundError) and "." not in module:
             raise _unknown(name, f" There is no module {module!r} in this folder.") from wrong
