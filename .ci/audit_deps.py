@@ -17,8 +17,8 @@ holes = [
     for one in checked
     for hole in one["vulns"]
 ]
-print(*holes, sep="\n", end="\n" if holes else "")
-print(f"{len(checked)} of {len(locked)} packages looked up, {len(holes)} known holes")
+lines = [*holes, f"{len(checked)} of {len(locked)} packages looked up, {len(holes)} known holes"]
 if len(checked) < len(locked):
-    print("The others could not be looked up: the database of pip-audit was not reached.")
+    lines.append("The others could not be looked up: the database of pip-audit was not reached.")
+sys.stdout.write("\n".join(lines) + "\n")
 sys.exit(1 if holes else 2 if len(checked) < len(locked) else 0)

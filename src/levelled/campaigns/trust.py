@@ -1,9 +1,9 @@
 """Modules with metrics of one's own, and the approval of this user that running them needs.
 
 A database holds the name of such a metric, `package.module:function`, and whoever wrote the
-database chose it. Its module is found and hashed without being imported, and imported only if this user has
-approved its name with the sha256 of its source. Packages on the way to it run code, too, and need
-the same approval. An approval says nothing of other modules that the code imports by itself.
+database chose it. Its module is found and hashed without being imported, and imported only if this
+user has approved its name with the sha256 of its source. Packages on the way to it run code, too,
+and need the same approval. An approval says nothing of other modules that the code imports.
 
 Approvals are lines of sha256 and module in a file that nobody else may write.
 """
