@@ -127,7 +127,14 @@ def look(
     That is its items, verdicts, and the role of each column: how it was found, and whether
     labellers see it. Nothing is stored. The last line is a command that creates a campaign.
     """
-    recognised = lv.open_pool(pool, **columns).recognised
+    from levelled.sources.files import is_remote
+    from levelled.sources.pool import Recognised
+    from levelled.sources.untrusted import look as look_in_child
+
+    if is_remote(pool):  # of which nobody knows how long it takes
+        recognised = lv.open_pool(pool, **columns).recognised
+    else:
+        recognised = Recognised(**look_in_child([pool], columns))
     words = []
     for option in (OPTIONS[name] for name in _OF_COLUMNS):
         named, value = f"--{option.flag or option.name.replace('_', '-')}", columns[option.name]

@@ -205,6 +205,19 @@ def check_repeats(names: Sequence[str], source: str) -> None:
         raise PoolError(f"{source} has two columns {twice!r}: rename one of them.")
 
 
+MOST_COLUMNS = 50_000
+"""Columns of the widest table that is read: opening takes 60 us and some kilobytes for each."""
+
+
+def check_columns(names: Collection[Any], source: str) -> None:
+    """Refuse a table with so many columns that opening it takes too long."""
+    if len(names) > MOST_COLUMNS:
+        raise PoolError(
+            f"{source} has {len(names):,} columns, and up to {MOST_COLUMNS:,} are read: leave out "
+            f"those that no campaign needs, or write numbers that go together as a list in one."
+        )
+
+
 def shown_columns(schema: pa.Schema, roles: Roles) -> Columns:
     """The columns a labeller sees: neither predictions nor features nor the id."""
     hidden = {roles.id, "embedding", *roles.pred.values(), *roles.numbers, *roles.unused}
@@ -407,12 +420,13 @@ def log_lengths(batch: pa.RecordBatch, feature: str) -> FloatArray:
     parts = []
     for name in length_columns(feature):
         column = batch.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if is_text(column.type):
+        if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
+            each = pc.utf8_length(column.dictionary)
+            lengths = pc.fill_null(pc.take(each, column.indices), 0).to_numpy()
+        elif is_text(column.type):
             lengths = pc.fill_null(pc.utf8_length(column), 0).to_numpy()
-        else:
-            lengths = [_count(value) for value in column.to_pylist()]
+        else:  # one by one: a text that is coded becomes another one for each row
+            lengths = [_count(value.as_py()) for value in column]
         parts.append(np.log1p(np.asarray(lengths, dtype=np.float64)))
     return parts[0] if len(parts) == 1 else parts[0] - parts[1]
 

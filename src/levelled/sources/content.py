@@ -5,9 +5,9 @@ over what is recognised; a value that cannot be of the declared kind is shown as
 """
 
 import base64
-import json
 import math
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from levelled.errors import PoolError
 from levelled.labels import list_names
+from levelled.sources.files import parse_json
 
 CONTENT_KINDS = ("text", "markdown", "chat", "json", "image", "number")
 """The kinds that a field may have; a number is any short fact for a table of fields."""
@@ -31,6 +32,8 @@ _MARKDOWN = re.compile(
     re.MULTILINE,
 )
 _MOST_IMAGE_BYTES = 20 << 20  # more than a camera writes, and a page still loads it in seconds
+_MOST_PIXELS = 100_000_000  # of which a browser takes 4 bytes each; cameras have up to 60 million
+_HEAD = 1 << 20  # bytes of an image that say its size, behind what a camera writes in front
 _LONGEST = 1_000_000
 """Characters or bytes that a labeller is shown of one value; they are kept in the log."""
 
@@ -97,9 +100,54 @@ def find_image(folder: str | Path, path: str) -> Path:
             f"There is no image {path!r:.200} below the folder of images. It must be a file that "
             f"ends in {', '.join(_ENDINGS)}."
         )
-    if file.stat().st_size > _MOST_IMAGE_BYTES:
-        raise PoolError(f"The image {path!r:.200} has more than {_MOST_IMAGE_BYTES >> 20} MB.")
+    check_image(file)
     return file
+
+
+def check_image(file: Path) -> None:
+    """Refuse an image that would fill the memory of a browser."""
+    if file.stat().st_size > _MOST_IMAGE_BYTES:
+        raise PoolError(f"The image {file.name!r:.200} has more than {_MOST_IMAGE_BYTES >> 20} MB.")
+    with file.open("rb") as opened:
+        pixels = n_pixels(opened.read(_HEAD))
+    if pixels > _MOST_PIXELS:
+        raise PoolError(
+            f"The image {file.name!r:.200} has {pixels:,} pixels, and up to {_MOST_PIXELS:,} are "
+            f"shown: save it smaller."
+        )
+
+
+def n_pixels(data: bytes) -> int:
+    """The pixels that an image says it has, by its first bytes; 0 if they do not say it."""
+    try:
+        if data.startswith(b"\x89PNG"):
+            width, height = struct.unpack_from(">2L", data, 16)
+        elif data.startswith(b"GIF8"):
+            width, height = struct.unpack_from("<2H", data, 6)
+        elif data[12:16] == b"VP8X":
+            width, height = (1 + int.from_bytes(data[at : at + 3], "little") for at in (24, 27))
+        elif data[12:16] == b"VP8L":  # two numbers of 14 bits
+            (both,) = struct.unpack_from("<L", data, 21)
+            width, height = 1 + (both & 0x3FFF), 1 + (both >> 14 & 0x3FFF)
+        elif data[12:16] == b"VP8 ":
+            width, height = (one & 0x3FFF for one in struct.unpack_from("<2H", data, 26))
+        elif data.startswith(b"\xff\xd8"):
+            width, height = _jpeg_size(data)
+        else:
+            return 0
+    except struct.error:  # cut off
+        return 0
+    return int(width * height)
+
+
+def _jpeg_size(data: bytes) -> tuple[int, int]:
+    """Width and height in the first frame of a JPEG, whose parts begin with mark and length."""
+    at = 2
+    while True:
+        mark, length, _, height, width = struct.unpack_from(">2HB2H", data, at)
+        if 0xFFC0 <= mark <= 0xFFCF and mark not in (0xFFC4, 0xFFC8, 0xFFCC):
+            return width, height
+        at += 2 + length
 
 
 def _render_as(value: object, declared: str | None, has_images: bool) -> tuple[str, Any]:
@@ -115,7 +163,7 @@ def _render_as(value: object, declared: str | None, has_images: bool) -> tuple[s
         url = _image_url(value)
         if url is None and isinstance(value, str) and has_images:
             return "image", value
-        return _as_text(value, parsed) if url is None else ("image", url)
+        return _as_text(value, parsed) if url is None else _as_image(url)
     if declared == "number" and not isinstance(value, list | dict):
         return "number", value
     return (declared, value) if isinstance(value, str) else _as_text(value, parsed)
@@ -125,7 +173,7 @@ def _recognise(value: object, parsed: object, has_images: bool) -> tuple[str, An
     if _is_chat(parsed):
         return "chat", _messages(parsed)
     if (url := _image_url(value)) is not None:
-        return "image", url
+        return _as_image(url)
     if isinstance(parsed, list | dict):
         return "json", parsed
     if not isinstance(value, str):
@@ -139,8 +187,8 @@ def _parse(value: object) -> Any:  # noqa: ANN401
     """The value of a text that holds a JSON object or array, as a cell of CSV does."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            parsed = json.loads(value)
-        except (ValueError, RecursionError):
+            parsed = parse_json(value)
+        except ValueError:
             return value
         return parsed if isinstance(parsed, list | dict) and parsed else value
     return value
@@ -188,6 +236,17 @@ def _image_url(value: object) -> str | None:
         if value.startswith(beginning) and _BASE64.fullmatch(value):
             return f"data:image/{kind};base64,{value}"
     return None
+
+
+def _as_image(url: str) -> tuple[str, str]:
+    head = url.partition(",")[2][: _HEAD * 4 // 3 // 4 * 4]
+    try:
+        pixels = n_pixels(base64.b64decode(head))
+    except ValueError:  # signs are missing: no browser shows it
+        pixels = 0
+    if pixels > _MOST_PIXELS:
+        return "text", f"[not shown: an image of {pixels:,} pixels]"
+    return "image", url
 
 
 def _as_text(value: object, parsed: object) -> tuple[str, Any]:

@@ -111,7 +111,8 @@ def is_address(source: object) -> bool:
     return isinstance(source, str) and "://" in source
 
 
-def _is_remote(source: PathName) -> bool:
+def is_remote(source: PathName) -> bool:
+    """True for an address that is not of this machine."""
     return is_address(source) and not fspath(source).startswith("file://")
 
 
@@ -146,7 +147,7 @@ def opener(path: Path) -> Callable[[], IO[bytes]]:
 
 def is_one_of(path: Path, source: PathName) -> bool:
     """True if a file at this path is, or would be, one of those that the source stands for."""
-    if _is_remote(source):
+    if is_remote(source):
         return False
     path, whole = path.expanduser(), local_path(source)
     if path.exists() and any(path.samefile(one) for one in files_of(source)):
@@ -184,11 +185,32 @@ def json_lines(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
             yield number, text
 
 
+_DEEPEST = 100
+"""Levels of the deepest value: those of tools have about ten, and Python itself stops at 1,000."""
+
+
+def parse_json(text: str | bytes, **options: Any) -> Any:  # noqa: ANN401
+    """The value of a JSON text, a ValueError if there is none or if it is nested too deeply."""
+    try:
+        value = json.loads(text, **options)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    opening = (b"[", b"{") if isinstance(text, bytes) else ("[", "{")
+    if sum(text.count(sign) for sign in opening) > _DEEPEST:  # type: ignore[arg-type]  # as the text is
+        level = [value] if isinstance(value, dict | list) else []
+        for _ in range(_DEEPEST + 1):
+            inside = [one.values() if isinstance(one, dict) else one for one in level]
+            level = [one for some in inside for one in some if isinstance(one, dict | list)]
+        if level:
+            raise ValueError(f"it is nested too deeply, beyond {_DEEPEST} levels")
+    return value
+
+
 def parse_object(line: bytes, number: int, name: str) -> dict[str, Any]:
     """The object of one line; anything else is refused with the number of the line."""
     try:
-        value = json.loads(line, object_pairs_hook=_with_names_once)
-    except (ValueError, RecursionError) as wrong:
+        value = parse_json(line, object_pairs_hook=_with_names_once)
+    except ValueError as wrong:
         raise PoolError(f"Line {number} of {name} is not JSON: {wrong}.") from wrong
     if not isinstance(value, dict):
         raise PoolError(
@@ -275,7 +297,7 @@ def find_places(source: PathName | Sequence[PathName]) -> list[Place]:
     several = [source] if isinstance(source, str | PathLike) else source
     found: dict[str, Place] = {}
     for name in several:
-        places = _find_remote(str(name)) if _is_remote(name) else local_places(files_of(name))
+        places = _find_remote(str(name)) if is_remote(name) else local_places(files_of(name))
         found |= {one.name: one for one in places}
     if not found:
         raise PoolError("The list of files is empty: name at least one.")
@@ -371,6 +393,8 @@ def name_unreadable(name: object, kind: str | None = None) -> Iterator[None]:
     how = "" if kind is None else f" as {kind}"
     try:
         yield
+    except MemoryError:  # pyarrow's is also one of its own errors
+        raise
     except (pa.ArrowException, OSError, UnicodeError) as wrong:
         raise PoolError(f"{name} cannot be read{how}: {one_line(wrong)}") from wrong
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import zip_longest
+from pathlib import Path
 from typing import IO, Any
 
 from levelled._optional import optional
@@ -25,6 +27,12 @@ ZIP = b"PK\x03\x04"
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _MOST_BYTES = 1 << 29
+_MUCH, _MOST_TIMES = 1 << 26, 200
+"""A file of more bytes than the first may not hold more than so many for each byte of its own.
+
+Predictions and text shrink 2 to 50 times when they are packed, a file of zeros a thousand times.
+"""
+_MOST_CELLS = 20_000_000  # of a sheet, gaps among them; openpyxl takes 5 s for a million
 _BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, UnicodeError)
 """Raised where a packed file is damaged, locked by a password, or packed in an unknown way."""
 _BROKEN_SHEET = (*_BROKEN, LookupError, ValueError, TypeError, AttributeError, SyntaxError)
@@ -38,13 +46,15 @@ def open_text(file: IO[bytes], name: str) -> IO[bytes]:
         return file
     try:
         with file:
+            size = file.seek(0, io.SEEK_END)
+            file.seek(0)
             packed: Any = gzip.GzipFile(fileobj=file) if head.startswith(_GZIP) else file
-            data = packed.read(_MOST_BYTES + 1)
-        _check_size(len(data), name)
+            data = packed.read(_most(size) + 1)
+        _check_size(len(data), size, name)
         if head.startswith(ZIP):
             archive = zipfile.ZipFile(io.BytesIO(data))
             inside = {one.filename: one.file_size for one in archive.infolist() if one.file_size}
-            _check_size(sum(inside.values()), name)
+            _check_size(sum(inside.values()), size, name)
             if "xl/workbook.xml" in inside:
                 return io.BytesIO(_sheet_lines(data, name))
             if len(inside) != 1:
@@ -55,11 +65,32 @@ def open_text(file: IO[bytes], name: str) -> IO[bytes]:
         raise PoolError(f"{name} cannot be read: {str(wrong)[:200]}.") from wrong
 
 
-def _check_size(size: int, name: str) -> None:
-    if size > _MOST_BYTES:
+def unpacked_size(path: Path) -> int | None:
+    """The bytes that a packed file says it holds; None if it is none."""
+    with path.open("rb") as file:
+        head = file.read(4)
+        if head.startswith(_GZIP):
+            file.seek(-4, io.SEEK_END)
+            return int.from_bytes(file.read(4), "little")
+        if head != ZIP:
+            return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(one.file_size for one in archive.infolist())
+    except (*_BROKEN, ValueError, NotImplementedError, struct.error):
+        return None  # whoever reads it says what is wrong
+
+
+def _most(size: int) -> int:
+    """The bytes that a packed file of this size may hold."""
+    return min(_MOST_BYTES, max(_MUCH, _MOST_TIMES * size))
+
+
+def _check_size(held: int, size: int, name: str) -> None:
+    if held > _most(size):
         raise PoolError(
-            f"{name} holds more than {_MOST_BYTES >> 20} MB: unpack it yourself if that is right, "
-            f"or write it as Parquet."
+            f"{name} has {size:,} bytes and holds more than {_most(size) >> 20} MB: unpack it "
+            f"yourself if that is right, or write it as Parquet."
         )
 
 
@@ -74,22 +105,41 @@ def _sheet_lines(data: bytes, name: str) -> bytes:
         ]
         for sheet in sheets:
             sheet.reset_dimensions()  # some programs write wrong ones
-        written, rows = ([*sheet.iter_rows()] for sheet in sheets)
+        # Row by row, because a row may have 16,384 cells of which one is written.
+        pairs = zip(*(sheet.iter_rows() for sheet in sheets), strict=True)
+        return b"\n".join([b"", *_lines_below(pairs, name)])
     except _BROKEN_SHEET as wrong:
+        if isinstance(wrong, PoolError):
+            raise
         raise PoolError(f"{name} cannot be read as xlsx: {str(wrong)[:200]}.") from wrong
-    for cells, values in zip(written, rows, strict=True):
-        for cell, value in zip(cells, values, strict=True):
+
+
+def _lines_below(pairs: Iterator[tuple[Any, Any]], name: str) -> Iterator[bytes]:
+    """The rows below the first, which names the columns; formulas and values come in pairs."""
+    names: list[Any] | None = None
+    n_cells = n_bytes = 0
+    for number, (written, row) in enumerate(pairs, start=1):
+        for cell, value in zip(written, row, strict=True):
             if cell.data_type == "f" and value.value is None:
                 raise PoolError(
                     f"The cell {cell.coordinate} of {name} has a formula that was never computed: "
                     f"open the workbook in a spreadsheet and save it."
                 )
-    table = [[_plain(cell.value) for cell in row] for row in rows]
-    lines = [
-        _sheet_line(table[0], row, f"Row {number} of {name}")
-        for number, row in enumerate(table[1:], start=2)
-    ]
-    return b"\n".join([b"", *lines])
+        n_cells += len(row)
+        values = [_plain(cell.value) for cell in row]
+        if names is None:
+            names = values
+            continue
+        line = _sheet_line(names, values, f"Row {number} of {name}")
+        n_bytes += len(line)
+        if n_cells > _MOST_CELLS or n_bytes > _MOST_BYTES:
+            raise PoolError(
+                f"{name} has more than {_MOST_CELLS:,} cells or {_MOST_BYTES >> 20} MB of text up "
+                f"to row {number}: write it as CSV or Parquet."
+            )
+        yield line
+    if names is None:
+        raise PoolError(f"{name} cannot be read as xlsx: its first sheet is empty.")
 
 
 def _sheet_line(names: Sequence[Any], row: Sequence[Any], where: str) -> bytes:

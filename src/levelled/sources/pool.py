@@ -36,7 +36,8 @@ from levelled.sources.files import PathName
 from levelled.sources.readers import find_source
 from levelled.sources.readers.items import Outputs
 from levelled.sources.reading import PoolColumns, StreamedColumns, columns_of
-from levelled.sources.rows import Frame, Origin
+from levelled.sources.rows import Files, Frame, Origin
+from levelled.sources.untrusted import refuse_bomb
 
 if TYPE_CHECKING:
     from levelled.samplers.race import ArrowStream
@@ -332,6 +333,11 @@ class Pool:
         ]
         return [values[at] for at in place.tolist()]
 
+    def read_through(self) -> None:
+        """Read all columns of files once, to see that they can be read."""
+        if isinstance(self._origin, Files):
+            self._origin.read_through()
+
     @property
     def shown_columns(self) -> tuple[str, ...]:
         """The columns that a labeller sees."""
@@ -435,6 +441,8 @@ def open_pool(
     >>> pool.predictions().of([0, 1]), pool.shown([1])
     (['ham', 'spam'], [{'text': 'You won'}])
     """
+    options = dict(locals())
+    refuse_bomb(options.pop("source"), options)
     judges, shown = _names(judge_columns), None if show is None else _names(show)
     choices = ColumnChoices(id_column, pred_column, judges, shown, _names(hide), reader)
     choices = choices.fold(roles)

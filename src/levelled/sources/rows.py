@@ -29,7 +29,15 @@ from levelled._check import IntArray
 from levelled.errors import InputError, PoolError
 from levelled.labels import class_text
 from levelled.sources import files
-from levelled.sources.columns import Roles, check_repeats, is_number, is_text
+from levelled.sources.columns import (
+    Roles,
+    check_columns,
+    check_repeats,
+    is_length,
+    is_number,
+    is_text,
+    length_columns,
+)
 from levelled.sources.files import PathName, Place, json_objects, name_unreadable
 from levelled.sources.packed import open_text
 
@@ -43,6 +51,11 @@ _FOOTERS = 4
 """Files whose footers are kept while their row groups are read, by threads that are in several."""
 _DELIMITERS = ",;\t|"
 _QUOTED = re.compile(rb'"[^"]*"?')
+_CODED = 1 << 26
+"""Bytes of a column chunk up to which its texts are held as codes while rows are looked up.
+
+A text that is written once for many rows is then never written out for each of them.
+"""
 _LINES = 16_384
 """Lines of JSON that are read at once; the first of them give the names and types of columns."""
 
@@ -137,10 +150,12 @@ class Files(_Stamped):
         self._lengths: list[int | None] = []
         """The rows of each unit; those of text are known once it has been read."""
         self._kept: dict[tuple[int, tuple[str, ...]], list[ds.ParquetFileFragment]] = {}
+        self._texts: dict[int, tuple[str, ...]] = {}  # of each file, those read as codes
         self._fingerprints: dict[bool, str] = {}  # of a sample, and of all bytes
         for number, place in enumerate(self.places):
             with name_unreadable(place.name, self.format):
                 schema, lengths = self._open(place)
+            check_columns(schema.names, place.name)
             check_repeats(schema.names, place.name)
             if not number:
                 self.schema = schema
@@ -156,8 +171,12 @@ class Files(_Stamped):
         if self.format == "jsonl":
             with _lines(place) as (file, name):
                 first = [*islice(json_objects(file, name), _LINES)]
-            names = dict.fromkeys(name for row in first for name in row)
-            return pa.schema([(one, _json_column(first, one).type) for one in names]), [None]
+            values: dict[str, list[Any]] = {}  # without gaps: each line may have other names
+            for row in first:
+                for name, value in row.items():
+                    values.setdefault(name, []).append(value)
+            check_columns(values, place.name)
+            return pa.schema([(name, _as_array(one).type) for name, one in values.items()]), [None]
         fragment = _fragment(place)
         # Not count_rows() of a row group, which counts those of the whole file.
         return fragment.physical_schema, [one.num_rows for one in fragment.row_groups]
@@ -217,9 +236,33 @@ class Files(_Stamped):
                     texts = dict.fromkeys(columns, pa.string())
                     batches = self._csv[self._place(unit)].batches(texts, as_written=True)
                 else:
-                    batches = self._read(unit, "", (), columns, BATCH, threads=True)
+                    texts = self._coded(unit, columns)
+                    batches = self._read(unit, "", (), columns, BATCH, True, coded=texts)
                 rows += [row for batch in taken(batches, inside) for row in batch.to_pylist()]
         return rows
+
+    def read_through(self) -> None:
+        """Read all columns of Parquet files as `rows` does, to see that they can be read."""
+        for unit in range(self.n_units) if self.format == "parquet" else ():
+            with self._unchanged(unit):
+                texts = self._coded(unit, self.schema.names)
+                for _ in self._read(unit, "", (), self.schema.names, BATCH, True, coded=texts):
+                    pass
+
+    def _coded(self, unit: int, columns: Sequence[str]) -> tuple[str, ...]:
+        """The paths of texts, also inside lists, in these columns of a file that come as codes."""
+        at = self._units[unit][0]
+        if at not in self._texts:
+            about = _fragment(self.places[at]).metadata
+            groups = [about.row_group(one) for one in range(about.num_row_groups)]
+            self._texts[at] = tuple(
+                one.path_in_schema
+                for number in range(about.num_columns)
+                if (one := groups[0].column(number)).physical_type == "BYTE_ARRAY"
+                and max(g.column(number).total_uncompressed_size for g in groups) <= _CODED
+            )
+        used = {*columns}  # the path of a list goes on after a dot, which a name may have too
+        return tuple(one for one in self._texts[at] if {one, one.split(".")[0]} & used)
 
     def parts(self, wanted: IntArray) -> Iterator[tuple[int, IntArray]]:
         """The units that hold some rows, which increase, each with their numbers in it."""
@@ -277,8 +320,12 @@ class Files(_Stamped):
         texts = tuple(name for name in roles.texts if name != roles.id)
         others = {roles.id, *texts}
         numbers = [name for name in dict.fromkeys(roles.numbers) if name not in others]
+        measured = [
+            one for name in roles.features if is_length(name) for one in length_columns(name)
+        ]
+        coded = self._coded(unit, measured) if self.format == "parquet" and measured else ()
         length = 0
-        for batch in self._read(unit, roles.id, texts, numbers, size, threads=threads):
+        for batch in self._read(unit, roles.id, texts, numbers, size, threads, coded=coded):
             length += len(batch)
             yield batch
         self._lengths[unit] = length
@@ -290,10 +337,11 @@ class Files(_Stamped):
         texts: Sequence[str],
         numbers: Sequence[str],
         size: int,
-        *,
         threads: bool,
+        *,
+        coded: Sequence[str] = (),
     ) -> Iterator[pa.RecordBatch]:
-        """Some columns of one unit; text of few values comes dictionary-encoded from Parquet."""
+        """Some columns of one unit; texts of few values, and `coded` ones, are codes in Parquet."""
         if self.format == "jsonl":
             return _json_batches(self._place(unit), ids, texts, numbers)
         if self.format == "csv":
@@ -301,7 +349,7 @@ class Files(_Stamped):
             file = self._csv[self._place(unit)]
             return file.batches(kinds | dict.fromkeys(numbers, pa.float64()))
         at, group = self._units[unit]
-        fragment = self._row_groups(at, tuple(texts))[group]
+        fragment = self._row_groups(at, (*texts, *coded))[group]
         found: Iterator[pa.RecordBatch] = fragment.to_batches(
             columns=[*filter(None, (ids, *texts, *numbers))],
             batch_size=size,
@@ -410,9 +458,13 @@ class CsvFile:
     def __init__(self, name: str, open_file: Callable[[], IO[bytes]]) -> None:
         self._name, self._open_file = name, open_file
         with open_text(open_file(), name) as file:
-            first = _QUOTED.sub(b"", file.read(1 << 16)).lstrip().partition(b"\n")[0]
+            start = file.read(1 << 16)
+            start += b"" if b"\n" in start else file.read(files.LONGEST)
+        first = _QUOTED.sub(b"", start).lstrip().partition(b"\n")[0]
         signs = "\t" if ".tsv" in name.lower()[-8:] else _DELIMITERS
         self.delimiter = max(signs, key=lambda one: first.count(one.encode()))
+        # Counted before they are read: a column of pyarrow takes some kilobytes.
+        check_columns(range(first.count(self.delimiter.encode()) + 1), name)
         with self._open(None) as reader:
             self.schema = reader.schema
         if broken := [one.name for one in self.schema if pa.types.is_binary(one.type)]:
@@ -517,7 +569,10 @@ def _json_numbers(some: Sequence[dict[str, Any]], name: str, start: int, file: s
 
 
 def _json_column(some: Sequence[dict[str, Any]], name: str) -> pa.Array:
-    values = [row.get(name) for row in some]
+    return _as_array([row.get(name) for row in some])
+
+
+def _as_array(values: Sequence[Any]) -> pa.Array:
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError):  # text and numbers mixed

@@ -1,8 +1,7 @@
-"""Files that may be read or uploaded: below declared folders, and no larger than they look."""
+"""Files that may be read or uploaded: below declared folders; uploads are opened with limits."""
 
 import re
 import secrets
-import zipfile
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -11,8 +10,10 @@ from pathlib import Path
 
 from starlette.exceptions import HTTPException
 
-from levelled.errors import InputError, PoolError
+from levelled.errors import InputError
+from levelled.sources.content import check_image
 from levelled.sources.files import ENDINGS, PACKED
+from levelled.sources.untrusted import distrust
 from levelled.web.settings import WebSettings
 
 IMAGES = {
@@ -36,6 +37,8 @@ class ServedFiles:
         self._settings = settings
         self._uploading = Counter[str]()
         """How many uploads of each visitor are under way."""
+        if settings.uploads is not None:
+            distrust(settings.uploads)
 
     def names(self) -> list[str]:
         """The files that a campaign may be created from."""
@@ -63,7 +66,9 @@ class ServedFiles:
         folder = self._settings.images
         if folder is None or Path(name).suffix.lower() not in IMAGES:
             raise HTTPException(404, "There is no such image.")
-        return _below(folder, name)
+        path = _below(folder, name)
+        check_image(path)
+        return path
 
     async def save(self, name: str, body: AsyncIterator[bytes], visitor: str) -> Path:
         """Write an upload to the folder; replaces nothing but a file with the same content."""
@@ -122,40 +127,3 @@ def _below(folder: Path, name: str) -> Path:
 def _digest(path: Path) -> bytes:
     with path.open("rb") as file:
         return file_digest(file, "sha256").digest()
-
-
-MOST_BYTES = 4 * 2**30
-"""The most bytes that a file may hold once it is unpacked: a server has some memory for others."""
-MOST_ROWS = 20_000_000
-"""The most rows of a file that is read by the web server; each takes some tens of bytes."""
-MOST_RATIO = 200
-"""The most bytes that each byte of a file of 10 MB or more unpacked may stand for.
-
-Predictions and text shrink 2 to 50 times, a file of zeros a thousand times.
-"""
-
-
-def refuse_bomb(path: Path) -> None:
-    """Refuse a file that declares more content than a pool for labelling has."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    size = packed = path.stat().st_size
-    n_rows, kind = 0, "Parquet" if path.suffix.lower() in (".parquet", ".pq") else "ZIP"
-    try:
-        if kind == "Parquet":
-            metadata = pq.read_metadata(path)
-            groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-            n_rows, size = metadata.num_rows, sum(group.total_byte_size for group in groups)
-        elif zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                size = sum(member.file_size for member in archive.infolist())
-    except (pa.ArrowException, zipfile.BadZipFile, OSError, ValueError) as wrong:
-        why = str(wrong).partition(".")[0]
-        raise PoolError(f"{path.name} is damaged, or no {kind} file: {why}.") from wrong
-    if n_rows > MOST_ROWS or size > min(MOST_BYTES, max(MOST_RATIO * packed, 10 * 2**20)):
-        content = f"{n_rows:,} rows" if n_rows > MOST_ROWS else f"{size:,} bytes"
-        raise PoolError(
-            f"{path.name} would unpack to {content}, more than the web server opens: create the "
-            f"campaign with levelled create."
-        )

@@ -52,6 +52,12 @@ class Archive:
                 f"{path} is no whole ZIP file ({wrong}): it was cut off, or is still being "
                 f"written. Copy or write it again."
             ) from wrong
+        packed = sum(one.compress_size for one in self.members.values())
+        if packed > path.stat().st_size:
+            raise PoolError(
+                f"The members of {path} take {packed:,} bytes, more than the file has: they share "
+                f"them, as no log does. The file is damaged or made to fill the memory."
+            )
 
     def read(self, member: str) -> bytes:
         """The content of a member; one that is damaged or far too large is refused."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from levelled.errors import PoolError
 from levelled.labels import class_text
+from levelled.sources import files
 from levelled.sources.columns import guides_draws
 from levelled.sources.packed import open_text
 
@@ -238,9 +239,9 @@ _MOST_BYTES = 1 << 30
 def parse_json(data: bytes, name: str) -> Any:  # noqa: ANN401
     """The value of a JSON document."""
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as wrong:
-        why = "it is empty" if not data.strip() else str(wrong) or "it is nested too deeply"
+        return files.parse_json(data)
+    except ValueError as wrong:
+        why = "it is empty" if not data.strip() else str(wrong)
         raise PoolError(f"{name} is not JSON: {why}.") from wrong
 
 

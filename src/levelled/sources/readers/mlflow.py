@@ -6,12 +6,12 @@ Traces are those of `mlflow.search_traces` or `Trace.to_dict`, also in the table
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from levelled.errors import PoolError
+from levelled.sources.files import parse_json
 from levelled.sources.readers.items import (
     PASS_FAIL,
     Contents,
@@ -179,6 +179,6 @@ def _parse(value: object) -> Any:  # noqa: ANN401
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return parse_json(value)
+    except ValueError:
         return value

@@ -17,7 +17,6 @@ from levelled.campaigns.summary import summarise
 from levelled.errors import InputError, LevelledError
 from levelled.metrics.named import NAMES, fitting_metrics
 from levelled.sources import open_pool, shown_fields
-from levelled.web.files import refuse_bomb
 from levelled.web.guard import Visitor
 from levelled.web.replies import Reply, render_fields, render_markdown
 from levelled.web.routes.shared import (
@@ -199,7 +198,6 @@ def create(request: Request, body: CreateBody) -> Reply:
 
 def _pool_file(request: Request, name: str) -> Path:
     path: Path = request.app.state.files.path(name)
-    refuse_bomb(path)
     return path
 
 
