@@ -15,7 +15,7 @@ from levelled.errors import LevelledError, PoolError
 from levelled.sources import open_pool, shown_fields, untrusted
 from levelled.sources.content import n_pixels
 from sources.bombs import BOMBS, _png, picture
-from sources.samples import MAIL, write
+from sources.samples import MAIL, Columns, write
 
 pytest.importorskip("openpyxl")
 
@@ -158,7 +158,11 @@ def test_a_long_text_that_all_rows_share_is_shown_to_labellers(tmp_path: Path) -
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
 def test_a_table_of_20_000_columns_is_opened(ending: str, tmp_path: Path) -> None:
-    columns = {"id": [1, 2], "pred": ["a", "b"], **{f"c{n}": [n, 0.5] for n in range(20_000)}}
+    columns: Columns = {
+        "id": [1, 2],
+        "pred": ["a", "b"],
+        **{f"c{n}": [n, 0.5] for n in range(20_000)},
+    }
     pool = open_pool(write(tmp_path / f"wide{ending}", columns))
     assert len(pool.column_names) == 20_002
     assert pool.shown([1])[0]["c19999"] in (0.5, "0.5")

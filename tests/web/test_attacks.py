@@ -2,21 +2,19 @@
 
 import json
 import os
+import re
 import sys
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from starlette.websockets import WebSocketDisconnect
 
 from levelled.campaigns import create_campaign, load_campaign
 from levelled.campaigns.stores import hash_token
 from levelled.campaigns.trust import approve
-from levelled.web import files
+from sources.bombs import BOMBS, picture
 from web.conftest import Site
 
 SPAM = "/api/campaigns/spam"

@@ -203,7 +203,7 @@ def run(words: Sequence[str] | None = None) -> None:
     except LevelledError as refused:
         _refuse(str(refused))
     except MemoryError as refused:
-        _refuse(f"This takes more memory than there is: {refused or 'nothing is left'}.")
+        _refuse(f"This takes more memory than there is: {str(refused) or 'nothing is left'}.")
     except OSError as refused:
         _let_go_of_stdout()
         named = "" if refused.filename is None else f": {refused.filename}"

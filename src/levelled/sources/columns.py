@@ -209,7 +209,7 @@ MOST_COLUMNS = 50_000
 """Columns of the widest table that is read: opening takes 60 us and some kilobytes for each."""
 
 
-def check_columns(names: Collection[Any], source: str) -> None:
+def check_columns(names: Collection[object], source: str) -> None:
     """Refuse a table with so many columns that opening it takes too long."""
     if len(names) > MOST_COLUMNS:
         raise PoolError(

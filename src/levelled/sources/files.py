@@ -195,8 +195,11 @@ def parse_json(text: str | bytes, **options: Any) -> Any:  # noqa: ANN401
         value = json.loads(text, **options)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    opening = (b"[", b"{") if isinstance(text, bytes) else ("[", "{")
-    if sum(text.count(sign) for sign in opening) > _DEEPEST:  # type: ignore[arg-type]  # as the text is
+    if isinstance(text, bytes):
+        n_opened = text.count(b"[") + text.count(b"{")
+    else:
+        n_opened = text.count("[") + text.count("{")
+    if n_opened > _DEEPEST:
         level = [value] if isinstance(value, dict | list) else []
         for _ in range(_DEEPEST + 1):
             inside = [one.values() if isinstance(one, dict) else one for one in level]

@@ -236,8 +236,8 @@ class Files(_Stamped):
                     texts = dict.fromkeys(columns, pa.string())
                     batches = self._csv[self._place(unit)].batches(texts, as_written=True)
                 else:
-                    texts = self._coded(unit, columns)
-                    batches = self._read(unit, "", (), columns, BATCH, True, coded=texts)
+                    coded = self._coded(unit, columns)
+                    batches = self._read(unit, "", (), columns, BATCH, True, coded=coded)
                 rows += [row for batch in taken(batches, inside) for row in batch.to_pylist()]
         return rows
 

@@ -82,7 +82,7 @@ def distrust(folder: Path) -> None:
 
 def refuse_bomb(source: object, options: Mapping[str, Any]) -> None:
     """Open a pool in a child first, with the options of `open_pool`, if there is a reason to."""
-    several = source if isinstance(source, list | tuple) else [source]
+    several: Sequence[Any] = source if isinstance(source, list | tuple) else [source]
     if is_child or not all(isinstance(one, str | PathLike) for one in several):
         return
     try:
