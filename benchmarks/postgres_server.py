@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-__all__ = ["PASSWORD", "PostgresServer", "find_binaries", "run_server"]
+__all__ = ["PASSWORD", "PostgresServer", "find_binaries", "free_port", "run_server"]
 
 PASSWORD = "s3cr:t/@ü"
 """The password of the user "team", with characters that an address must escape."""
@@ -40,7 +40,7 @@ class PostgresServer:
         assert binaries is not None, "PostgreSQL is not installed"
         self._binaries, self._data = binaries, folder / "data"
         self._log = folder / "server.log"
-        self.port = _free_port()
+        self.port = free_port()
         self._fsync = fsync
         if os.geteuid() == 0:  # the server refuses to run as root
             user = _unprivileged()
@@ -87,6 +87,26 @@ class PostgresServer:
     def kill(self) -> None:
         """Kill the server's main process; the others end when they notice it."""
         self._end(signal.SIGKILL)
+
+    def kill_all(self) -> None:
+        """Kill all processes of the server, as a loss of power does."""
+        assert self._server is not None
+        others = [pid for pid, parent in _parents().items() if parent == self._server.pid]
+        self._end(signal.SIGKILL)
+        for pid in others:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        while any(Path(f"/proc/{pid}").exists() for pid in others):
+            time.sleep(0.01)
+
+    def ensure(self) -> None:
+        """Start the server if it is not running, and wait until it takes connections."""
+        if self._server is None or self._server.poll() is not None:
+            self.start()
+        while self._run("pg_isready", "-q", "-h", "127.0.0.1", "-p", self.port, check=False):
+            time.sleep(0.05)
+            if self._server is None or self._server.poll() is not None:
+                self.start()
 
     def drop(self) -> None:
         """Stop the server without care for its files, which are to be deleted."""
@@ -144,6 +164,16 @@ def run_server(*, fsync: bool = False) -> Iterator[PostgresServer]:
             server.drop()
 
 
+def _parents() -> dict[int, int]:
+    """The parent of every process of this machine."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(fields[1])
+    return parents
+
+
 def _unprivileged() -> pwd.struct_passwd:
     for name in ("postgres", "nobody"):
         with suppress(KeyError):
@@ -151,7 +181,8 @@ def _unprivileged() -> pwd.struct_passwd:
     raise RuntimeError("PostgreSQL does not run as root, and there is no user to run it as")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
