@@ -1,4 +1,4 @@
-"""A relay between clients and a server on 127.0.0.1 that can stop, cut and swallow what it relays."""
+"""A relay between clients and a server on 127.0.0.1, which can stop, cut and swallow."""
 
 import asyncio
 import multiprocessing

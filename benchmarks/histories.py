@@ -1,15 +1,15 @@
 """Histories: what labellers were told by a campaign, compared with what is in its log afterwards.
 
 A labeller writes each step down, in a file of its own: before it tells a label, once the label is
-acknowledged, and when a step is refused. `check_history` compares these files with the log, whatever
-happened to processes, disks, servers and connections in between.
+acknowledged, and when a step is refused. `check_history` compares these files with the log,
+whatever happened to processes, disks, servers and connections in between.
 """
 
 import json
 import os
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,10 +3,10 @@
 python benchmarks/inject_faults.py sqlite --rounds 500
 python benchmarks/inject_faults.py postgres --rounds 500 --faults power,stall
 
-In each round some labellers ask and tell as fast as they can, something fails, it is mended, and the
-labellers are killed. They write down what was acknowledged (`histories.py`), and tell a label again
-that was refused. Then all that was acknowledged must be in the log once. The table has a line for
-each fault.
+In each round some labellers ask and tell as fast as they can, something fails, it is mended, and
+the labellers are killed. They write down what was acknowledged (`histories.py`), and tell a label
+again that was refused. Then all that was acknowledged must be in the log once. The table has a line
+for each fault.
 
 | fault | what happens |
 |---|---|
@@ -16,7 +16,12 @@ each fault.
 | power | the power goes: of what no fsync has confirmed, each sector is there or not |
 | sync-power | some fsyncs fail, and then the power goes |
 | clock | the labellers' clocks differ by hours, and jump |
-| cut, stall, swallow | connections are reset; nothing comes through for a while; commits are stored, but connections are reset instead of the reply. On PostgreSQL these are connections to the server; on SQLite those of labellers to `levelled serve`. |
+| cut | connections are reset |
+| stall | nothing comes through for a while, and nobody is told |
+| swallow | commits are stored, but connections are reset instead of the reply |
+
+On PostgreSQL the last three are about connections to the server, on SQLite about those of labellers
+to `levelled serve`.
 """
 
 import argparse
@@ -29,8 +34,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,12 +175,11 @@ class Scene:
     server: PostgresServer | None = None
     relay: network.Relay | None = None
     page: subprocess.Popen[bytes] | None = None
-    place: Place = Place("", None)
+    tokens: tuple[str, ...] = ()
     direct: str = ""
     """The address of the storage without a relay."""
     history: Path = Path()
     n_campaigns: int = 0
-    totals: dict[str, int] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Start the server, which stays for all rounds."""
@@ -194,11 +198,8 @@ class Scene:
         self.history.mkdir()
         if self.server is None:
             self.direct = f"sqlite:///{self.disk.folder}/levelled-{self.n_campaigns}.db"
-            through = self.direct
         else:
-            assert self.relay is not None
             self.direct = self.server.new_database()
-            through = self.direct.replace(f":{self.server.port}/", f":{self.relay.port}/")
         campaign = create_campaign(
             "spam",
             self.folder / "pool.parquet",
@@ -208,7 +209,13 @@ class Scene:
             in_flight=500,
         )
         campaign.ask(1, owner="first")  # imports all that labellers need, once
-        self.place = Place(through, None)
+
+    def behind_relay(self) -> Place:
+        """The storage on the server, reached through the relay."""
+        assert self.server is not None
+        assert self.relay is not None
+        ports = f":{self.server.port}/", f":{self.relay.port}/"
+        return Place(self.direct.replace(*ports), None)
 
     def begin_page(self) -> Place:
         """Start `levelled serve` behind a relay, once for a campaign."""
@@ -219,12 +226,15 @@ class Scene:
                 tokens = tuple(store.tokens.add(name, "labeller") for name in names)
             command = [sys.executable, "-m", "levelled", "serve", "--port", str(port)]
             command += ["--storage", self.direct]
-            self.page = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=self.folder)
+            self.page = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.folder
+            )
             assert self.page.stdout is not None
             self.page.stdout.readline()
             self.relay = network.Relay(port, b"HTTP/1.1 200")
-            self.place = Place(self.direct, self.relay.port, tokens)
-        return self.place
+            self.tokens = tokens
+        assert self.relay is not None
+        return Place(self.direct, self.relay.port, self.tokens)
 
     def end_page(self) -> None:
         if self.page is not None:
@@ -282,14 +292,16 @@ class Scene:
 
 def run_round(scene: Scene, fault: str, rng: np.random.Generator) -> None:
     """Let people label, let something fail, mend it, and kill the labellers."""
-    place = scene.place
-    if fault in _NETWORK and scene.server is None:
+    if scene.server is not None:
+        place = scene.behind_relay()
+    elif fault in _NETWORK:
         place = scene.begin_page()
-    elif scene.server is None:
+    else:
         place = Place(scene.direct, None)
     disk, seconds = scene.disk, float(rng.uniform(0.05, 0.4))
     disk.set(seed=int(rng.integers(2**31)))
     if "power" in fault:
+        scene.end_page()  # which would be without power too
         disk.record()
     with scene.labellers(place, clock=fault == "clock"):
         scene.wait_for_labels(LABELLERS // 2)

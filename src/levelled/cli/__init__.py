@@ -5,6 +5,12 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command; an error of Levelled becomes one line and exit code 1."""
-    from levelled.cli.app import run
+    try:
+        from levelled.cli.app import run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # while modules are imported
+        import sys
+
+        sys.stderr.write("levelled: interrupted\n")
+        sys.exit(130)

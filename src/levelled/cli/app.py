@@ -3,8 +3,10 @@
 import io
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -34,6 +36,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 
 Commands that other packages register are listed under Research.
 """
+
+_INTERRUPTED = 128 + signal.SIGINT
+"""The exit code of programs that Ctrl-C has ended, as shells report it."""
 
 _OLD: Mapping[str, str] = {
     "mine": "open --mine",
@@ -110,11 +115,31 @@ class _Commands(Group):
         """The command of this name."""
         return _find_command(cmd_name)
 
+    def make_context(self, *words: Any, **more: Any) -> click.Context:  # noqa: ANN401
+        """The context of a command line; Ctrl-C ends it in one line."""
+        with _interruptible():
+            return super().make_context(*words, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
+        """Run the command; Ctrl-C ends it in one line."""
+        with _interruptible():
+            return super().invoke(ctx)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the words name, perhaps by its old name, and the words after it."""
         return super().resolve_command(ctx, _rename(args, quiet=ctx.resilient_parsing))
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """End with the usual exit code at Ctrl-C, which Click would take for a refusal."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        show.tell("levelled: interrupted")
+        sys.exit(_INTERRUPTED)
 
 
 @cache
@@ -197,6 +222,7 @@ def run(words: Sequence[str] | None = None) -> None:
             app.main(words, prog_name="levelled")
         finally:
             sys.stdout.flush()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to end
     except BrokenPipeError:  # levelled ask ... | head -1
         _let_go_of_stdout()
         sys.exit(1)

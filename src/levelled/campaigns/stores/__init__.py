@@ -29,6 +29,7 @@ from levelled.campaigns.stores.database import (
     create_tables,
     event_columns,
     parse_event,
+    reason,
     upgrade_tables,
     version_of,
 )
@@ -239,30 +240,42 @@ class Store:
         name, unsure = _checked(campaign), list[Appended]()
 
         def attempt() -> int:
-            with self._database.turn(name) as turn:
-                for appended in unsure:  # the connection was lost, perhaps after it was stored
-                    if turn.rows(self._database.stored, **appended._asdict()):
-                        return appended.seq
-                events, expected = decide(lambda since: self._events(turn.rows, name, since))
-                with turn.writing() as connection:
-                    rows = _new_rows(connection, name, events, expected)
-                    if not rows:
-                        return expected - 1
-                    try:
-                        connection.executemany(_APPEND, rows)
-                    except self._database.driver.IntegrityError as taken:  # by one who did not wait
-                        raise _conflict(name, expected) from taken
-                    last, number = rows[-1], self._database.announce(connection, name)
-                    unsure.append(Appended(name, last["seq"], last["hash"], number))
-                return unsure[-1].seq
+            last: Appended | None = None
+            try:
+                with self._database.turn(name) as turn:
+                    for appended in unsure:
+                        if turn.rows(self._database.stored, **appended._asdict()):
+                            return appended.seq
+                    unsure.clear()  # in this turn nobody else can still be storing them
+                    events, expected = decide(lambda since: self._events(turn.rows, name, since))
+                    with turn.writing() as connection:
+                        rows = _new_rows(connection, name, events, expected)
+                        if not rows:
+                            return expected - 1
+                        try:
+                            connection.executemany(_APPEND, rows)
+                        except self._database.driver.IntegrityError as taken:
+                            raise _conflict(name, expected) from taken  # by one who did not wait
+                        number = self._database.announce(connection, name)
+                        last = Appended(name, rows[-1]["seq"], rows[-1]["hash"], number)
+                    return last.seq
+            except LostConnectionError:  # perhaps after the events were stored
+                if last is not None:
+                    unsure.append(last)
+                raise
 
         try:
             return self._database.persist(attempt)
-        except LostConnectionError as lost:
-            known = (
-                "Look if the last step was stored before you" if unsure else "Nothing was stored;"
-            )
-            raise StorageError(f"{lost} {known} try again.") from lost
+        except StorageError as failed:
+            if unsure:  # whatever came of later attempts
+                raise StorageError(
+                    f"{self._database.place} did not confirm the last step, which may have been "
+                    f"stored or not ({reason(failed.__cause__ or failed)}). To tell the same "
+                    f"labels again is harmless; before another step, look if it was taken."
+                ) from failed
+            if isinstance(failed, LostConnectionError):
+                raise StorageError(f"{failed} Nothing was stored; try again.") from failed
+            raise
 
     def events(self, campaign: str, since: int = 0, *, draws: bool = True) -> list[StoredEvent]:
         """The events from place `since` on; empty for a campaign that does not exist.

@@ -20,7 +20,10 @@ T = TypeVar("T")
 
 
 class LostConnectionError(StorageError):
-    """A connection that ended, or could not be made, for a reason that may pass."""
+    """A connection that ended or could not be made, or a disk that failed, perhaps for a while.
+
+    If it happens at the end of a transaction, nobody knows whether that was stored.
+    """
 
 
 class Connection(Protocol):
@@ -205,7 +208,7 @@ class Database:
         return StorageError(f"{self.place} cannot be used: {reason(failed)}.")
 
 
-def reason(failed: Exception) -> str:
+def reason(failed: BaseException) -> str:
     """The message of the database itself, in one line."""
     return " ".join(str(failed).split()).rstrip(".")
 

@@ -17,7 +17,13 @@ from pathlib import Path
 from zlib import crc32
 
 from levelled.campaigns.stores import database
-from levelled.campaigns.stores.database import Connection, Database, Turn, reason
+from levelled.campaigns.stores.database import (
+    Connection,
+    Database,
+    LostConnectionError,
+    Turn,
+    reason,
+)
 from levelled.errors import StorageError
 
 try:
@@ -141,6 +147,12 @@ class SQLite(Database):
     def explain(self, failed: Exception, connection: object = None) -> StorageError:
         """An error whose message says what happened and what to do about it."""
         code = getattr(failed, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_IOERR:
+            # After a failed fsync the events are in the file, perhaps on the disk, and rolled back:
+            # the next writer overwrites them, but a crash before it brings them back.
+            return LostConnectionError(
+                f"{self.place} cannot be used: the disk failed ({reason(failed)}). Check the disk."
+            )
         message = _MESSAGES.get(code)
         if message is None:
             return super().explain(failed, connection)
