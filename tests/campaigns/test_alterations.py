@@ -71,7 +71,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
     campaign.skip(asks[0].draw, owner="bob")
     campaign.mark_unlabelable(asks[1].draw, reason="blank", owner="bob")
     campaign.tell(asks[2].draw, "ham", owner="bob")
-    campaign.tell(asks[2].draw, "spam", owner="carl")
+    campaign.tell(asks[2].draw, "spam", owner="boss", on_behalf_of="carl")
     campaign.amend(5, "spam" if TRUTH[str(campaign.state.draws[4].id)] == "ham" else "ham")
     campaign.rescore(str(folder / "scores.parquet"))
     campaign.change(budget=50)

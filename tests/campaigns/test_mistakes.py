@@ -109,7 +109,7 @@ def test_whoever_has_no_name_is_one_owner_when_it_comes_to_corrections(tmp_path:
     campaign.tell(1, "ham")
     with pytest.raises(CampaignError, match=r"differs.*you"):
         campaign.tell(1, "spam")
-    campaign.tell(1, "spam", owner="bob")
+    campaign.tell(1, "spam", owner="boss", on_behalf_of="bob")
     assert [one.by for one in campaign.state.opinions[1]] == ["bob"]
 
 
@@ -117,7 +117,7 @@ def test_a_labeller_corrects_a_second_opinion_without_touching_the_label(tmp_pat
     campaign = begun(tmp_path / "c.db", POOL)
     campaign.ask(1, owner="ann")
     campaign.tell(1, "ham", owner="ann")
-    campaign.tell(1, "ham", owner="bob")
+    campaign.tell(1, "ham", owner="boss", on_behalf_of="bob")
     with pytest.raises(CampaignError, match="use amend"):
         campaign.tell(1, "spam", owner="bob")
     campaign.amend(1, "spam", owner="bob")
@@ -163,7 +163,7 @@ def test_after_an_undo_the_second_opinion_counts(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "c.db", POOL)
     campaign.ask(1, owner="ann")
     campaign.tell(1, "ham", owner="ann")
-    campaign.tell(1, "spam", owner="bob")
+    campaign.tell(1, "spam", owner="boss", on_behalf_of="bob")
     campaign.undo(owner="ann")
     assert (campaign.state.answers[1].by, campaign.state.opinions) == ("bob", {})
     campaign.undo(owner="bob")
@@ -174,7 +174,7 @@ def test_undoing_an_amendment_restores_what_was_unlabelable(tmp_path: Path) -> N
     campaign = begun(tmp_path / "c.db", POOL)
     campaign.ask(1, owner="ann")
     campaign.mark_unlabelable(1, reason="blank", owner="ann")
-    campaign.amend(1, "ham", owner="bob")
+    campaign.amend(1, "ham", owner="bob", on_behalf_of="bob")
     campaign.undo(owner="bob")
     assert campaign.to_table()["unlabelable"].to_pylist() == ["blank"]
     assert (campaign.state.unlabelable[1].by, campaign.state.answers) == ("ann", {})
@@ -198,7 +198,7 @@ def test_after_the_undo_of_a_mark_the_label_told_meanwhile_counts(tmp_path: Path
     campaign = begun(tmp_path / "c.db", POOL)
     campaign.ask(1, owner="ann")
     campaign.mark_unlabelable(1, reason="blank", owner="ann")
-    campaign.tell(1, "spam", owner="bob")
+    campaign.tell(1, "spam", owner="boss", on_behalf_of="bob")
     campaign.undo(owner="ann")
     answer = campaign.state.answers[1]
     assert (answer.label, answer.by, campaign.state.opinions) == ("spam", "bob", {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.events import (
+    Answered,
     Closed,
     Event,
     LabelsKnown,
@@ -78,7 +79,9 @@ class Campaign:
         self._log = CampaignLog(name, store)
         self._files = pool, scores
         self.note: str | None = None
-        """The reason why the last `ask` or `mine` gave fewer items than it should."""
+        """Why the last `ask` or `mine` gave fewer items than it should, or labels do not count."""
+        self.second_opinions: list[int] = []
+        """The draws whose labels, told or amended last, do not count; `note` says why."""
 
     def __repr__(self) -> str:
         state = self.state
@@ -180,15 +183,24 @@ class Campaign:
         owner: str | None = None,
         draws: Iterable[int] | None = None,
         everyone: bool = False,
+        on_behalf_of: str | None = None,
     ) -> list[int]:
         """End leases, so that others can have the items now, and return their draws.
 
-        They are all items of the owner, or only some `draws`; with `everyone`, those of all
-        labellers. The draws keep their numbers. The command is `levelled open --return`.
+        The draws keep their numbers. The command is `levelled open --return`.
+
+        Parameters
+        ----------
+        owner : Name of the labeller, whose items are all given back.
+        draws : Only some of the items, by their draws.
+        everyone : Also items of other labellers; the log says so.
+        on_behalf_of : The labeller whose items an analyst, the owner, gives back.
         """
         wanted = None if draws is None else list(draws)
         events = self._log.do(
-            lambda state: decide.give_back(state, owner, wanted, everyone, current_time())
+            lambda state: decide.give_back(
+                state, owner, wanted, everyone, current_time(), on_behalf_of
+            )
         )
         return [draw for event in events for draw in event.draws]
 
@@ -201,31 +213,45 @@ class Campaign:
         owner: str | None = None,
         note: str | None = None,
         rubric: Mapping[str, object] | None = None,
+        on_behalf_of: str | None = None,
     ) -> None:
-        """Record the label of a draw, or of the item with that id.
+        """Record the label of a draw, or of the item with that id; `note` says if it came late.
 
         Parameters
         ----------
         draw : The number of the draw; `id` will do instead.
         label : A class, or a number where the metrics are of numbers.
         id : The id of the item.
-        owner : Name of the labeller.
+        owner : Name of the labeller, who was given the item; without it, the label is of whoever
+            has the item.
         note : Free text of the labeller, kept beside the label.
         rubric : Answers to the further questions of the campaign, by their names.
+        on_behalf_of : The labeller whose label it is, where an analyst, the owner, enters it; they
+            need not have been given the item, and the log names both.
         """
         answer = {"draw": draw, "id": id, "label": label, "note": note, "rubric": rubric}
-        self.tell_all([answer], owner=owner)
+        self.tell_all([answer], owner=owner, on_behalf_of=on_behalf_of)
 
-    def tell_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
+    def tell_all(
+        self,
+        answers: Iterable[Mapping[str, Any]],
+        *,
+        owner: str | None = None,
+        on_behalf_of: str | None = None,
+    ) -> int:
         """Record many labels at once, all or none, and return how many were new.
 
         An answer has a "label" and the "draw" or "id" it belongs to, and may have a "note" and a
         "rubric". Its optional "where", such as "Row 3 of done.csv", begins the message if it is
         refused. A label that differs from what the same owner told before is refused: `amend_all`
-        corrects it. The same label with another note or rubric amends these.
+        corrects it. The same label with another note or rubric amends these. `second_opinions`
+        are the draws whose label came too late to count, and `note` says why. `owner` and
+        `on_behalf_of` are those of `tell`.
         """
         messages = list(answers)
-        return self._do(lambda state: decide.tell_all(state, messages, owner, current_time()))
+        return self._do_noting(
+            lambda state: decide.tell_all(state, messages, owner, current_time(), on_behalf_of)
+        )
 
     def amend(
         self,
@@ -235,6 +261,7 @@ class Campaign:
         owner: str | None = None,
         note: str | None = None,
         rubric: Mapping[str, object] | None = None,
+        on_behalf_of: str | None = None,
     ) -> None:
         """Replace a label, also in a closed campaign; log and report keep the one before.
 
@@ -242,38 +269,82 @@ class Campaign:
         ----------
         draw : The number of the draw.
         label : The correct label.
-        owner : Name of the labeller; one whose label is a second opinion replaces that.
+        owner : Name of the labeller, who gave the label; one whose label is a second opinion
+            replaces that.
         note : A new note; "" removes the one before, and None keeps it.
         rubric : New answers to further questions; those that are not named stay.
+        on_behalf_of : The labeller whose label it becomes, where an analyst, the owner, corrects
+            the label of somebody else; the log names both.
         """
         answer = {"draw": draw, "label": label, "note": note, "rubric": rubric}
-        self.amend_all([answer], owner=owner)
+        self.amend_all([answer], owner=owner, on_behalf_of=on_behalf_of)
 
-    def amend_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
+    def amend_all(
+        self,
+        answers: Iterable[Mapping[str, Any]],
+        *,
+        owner: str | None = None,
+        on_behalf_of: str | None = None,
+    ) -> int:
         """Replace many labels at once, all or none, and return how many changed.
 
         Answers are like those of `tell_all`. Estimates follow the new labels; the probabilities
         of past draws stay as they are. An owner whose label is a second opinion replaces that.
+        `owner` and `on_behalf_of` are those of `amend`.
         """
         messages = list(answers)
-        return self._do(lambda state: decide.amend_all(state, messages, owner, current_time()))
+        return self._do_noting(
+            lambda state: decide.amend_all(state, messages, owner, current_time(), on_behalf_of)
+        )
 
-    def undo(self, *, owner: str | None = None) -> int:
+    def undo(self, *, owner: str | None = None, on_behalf_of: str | None = None) -> int:
         """Withdraw the owner's last label, amendment or mark as unlabelable; return its draw.
 
         The draw has the label before the amendment again, or another labeller's second opinion;
-        without either it is open and kept for the owner.
+        without either it is open and kept for the owner. An analyst, the owner, may do so on
+        behalf of a labeller.
         """
-        (event,) = self._log.do(lambda state: decide.undo(state, owner, current_time()))
+        (event,) = self._log.do(
+            lambda state: decide.undo(state, owner, current_time(), on_behalf_of)
+        )
         return event.draw
 
-    def skip(self, draw: int, *, reason: str = "", owner: str | None = None) -> None:
-        """Pass an item on to another labeller, under the same number."""
-        self._record(Skipped, owner, draw=whole("draw", draw, least=1), reason=reason)
+    def skip(
+        self,
+        draw: int,
+        *,
+        reason: str = "",
+        owner: str | None = None,
+        on_behalf_of: str | None = None,
+    ) -> None:
+        """Pass an item on to another labeller, under the same number.
 
-    def mark_unlabelable(self, draw: int, *, reason: str, owner: str | None = None) -> None:
-        """Declare that an item cannot be labelled; estimates are then over the items that can."""
-        self._record(Resolved, owner, draw=whole("draw", draw, least=1), reason=reason)
+        Parameters
+        ----------
+        draw : The number of the draw.
+        reason : The reason, for the record.
+        owner : Name of the labeller, who was given the item.
+        on_behalf_of : The labeller for whom an analyst, the owner, passes it on.
+        """
+        step = partial(decide.set_aside, Skipped, reason=reason)
+        draw = whole("draw", draw, least=1)
+        self._do(lambda state: step(state, draw, owner, current_time(), on_behalf_of))
+
+    def mark_unlabelable(
+        self, draw: int, *, reason: str, owner: str | None = None, on_behalf_of: str | None = None
+    ) -> None:
+        """Declare that an item cannot be labelled; estimates are then over the items that can.
+
+        Parameters
+        ----------
+        draw : The number of the draw.
+        reason : Why nobody can label it.
+        owner : Name of the labeller, who was given the item.
+        on_behalf_of : The labeller for whom an analyst, the owner, marks it.
+        """
+        step = partial(decide.set_aside, Resolved, reason=reason)
+        draw = whole("draw", draw, least=1)
+        self._do(lambda state: step(state, draw, owner, current_time(), on_behalf_of))
 
     def open_items(self) -> list[OpenItem]:
         """Every item that was handed out and has no label yet: who has it, and since when."""
@@ -649,6 +720,16 @@ class Campaign:
     def _record(self, kind: type[Event], owner: str | None, **payload: Any) -> None:  # noqa: ANN401
         """Append an event that holds what it is given, unless it cannot happen."""
         self._do(lambda state: [decide.make_event(kind, state, owner, current_time(), **payload)])
+
+    def _do_noting(self, decision: Callable[[CampaignState], Sequence[Answered]]) -> int:
+        """Append labels, and note which of them do not count; the number of events."""
+
+        def decide_and_note(state: CampaignState) -> Sequence[Answered]:
+            told = decision(state)
+            self.second_opinions, self.note = decide.note_uncounted(state, told)
+            return told
+
+        return self._do(decide_and_note)
 
     def _do(self, decision: Decision) -> int:
         """Decide on the newest state and append; the number of events."""

@@ -49,6 +49,7 @@ from levelled.campaigns.people.shown import (
     refuse_no_pair,
 )
 from levelled.campaigns.settings import (
+    RULES,
     CampaignSettings,
     check_option,
     check_questions,
@@ -168,6 +169,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     kept["kind"] = choose_kind(kind, metrics[0], weights, lambda: by_model[models[0]])
     settings = CampaignSettings(
         name=new.name,
+        rules=RULES,
         metric_names=tuple(one.name for one in metrics),
         source=place_of(pool),
         model_name=_check_model_name(new.model, models),

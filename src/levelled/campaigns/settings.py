@@ -214,6 +214,12 @@ def _check_length(name: str, text: str) -> str:
 FORMAT = 1
 """The format of the log; a newer Levelled may write another."""
 
+RULES = 2
+"""The version of the rules for new campaigns; earlier ones go on by those that they began with.
+
+From 2 on, an item belongs to those who were given it: others can neither answer it nor pass it on.
+"""
+
 
 class MissingMetric:
     """A metric on record that is not there: its module is gone, or its code is not approved.
@@ -286,6 +292,8 @@ class CampaignSettings(CampaignOptions):
     n_sampled: int = 0
     """Draws 1..n_sampled are a uniform sample that had labels before the campaign began."""
     format: int = FORMAT
+    rules: int = 1
+    """The version of the rules for its events; 1 where the log names none."""
     kind: str = field(default="static", kw_only=True)  # the only one there was at first
     features: tuple[str, ...] = ()
     """The columns from which an adaptive campaign predicts losses, besides the predictions."""
@@ -384,7 +392,7 @@ class CampaignSettings(CampaignOptions):
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         # Left out where not set, as in logs of before.
-        later = {"allowed_labels": None, "normalise": False, "n_known": 0, "modules": {}}
+        later = {"allowed_labels": None, "normalise": False, "n_known": 0, "modules": {}, "rules": 1}
         plain = {name: one for name, one in plain.items() if one != later.get(name, ...)}
         questions = [one.notation for one in self.questions]
         looks = looks_to_json(self.looks)
@@ -448,6 +456,9 @@ def _refuse_newer(values: Mapping[str, Any]) -> None:
     known, kept = ({one.name for one in fields(of)} for of in (CampaignSettings, CampaignOptions))
     what = [f"the setting {one!r}" for one in sorted({*values} - known)]
     what += [f"format {values['format']!r}"] if values.get("format", FORMAT) != FORMAT else []
+    what += (
+        [f"rules {values['rules']!r}"] if values.get("rules", 1) not in range(1, RULES + 1) else []
+    )
     what += [
         f"{name} {value!r}"
         for name, value in values.items()

@@ -74,7 +74,7 @@ class _Session:
         self._owner = owner
         self._screen = screen
         self._questions = campaign.questions
-        self._n_told = 0
+        self._n_told = self._n_late = 0
         self._message = ""
         self._why_ended = ""
         self._commands: dict[Key | str, Callable[[_Draft], _Draft | None]] = {
@@ -106,7 +106,8 @@ class _Session:
     def summary(self) -> str:
         """What was stored, and why there is nothing more to do."""
         stored = "1 label" if self._n_told == 1 else f"{self._n_told} labels"
-        return f"{stored} stored; {self._progress()}{self._why_ended}"
+        late = f" ({self._n_late} late, as second opinions)" if self._n_late else ""
+        return f"{stored} stored{late}; {self._progress()}{self._why_ended}"
 
     def _take_step(self, draft: _Draft) -> _Draft | None:
         """The draft after one more key; None once the item is done with."""
@@ -175,6 +176,8 @@ class _Session:
             self._message = str(refused)
             return replace(draft, step=0)
         self._n_told += 1
+        self._n_late += len(self._campaign.second_opinions)
+        self._message = self._campaign.note or ""
         return None
 
     def _type(self, draft: _Draft, start: str = "") -> _Draft | None:

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from levelled.campaigns.log.state import CampaignState
 
 
+_Actor = dict[str, str | None]
+"""The owner, and the labeller on whose behalf an analyst acts."""
+
+
 def ask(
     campaign: OpenedWithFiles,
     count: Annotated[int, flag("Number of items.", "-n", "--count", min=1)] = 1,
@@ -110,6 +114,14 @@ def tell(
     undo: Annotated[
         bool, flag("Withdraw the labeller's last label, amendment or unlabelable mark.")
     ] = False,
+    behalf: Annotated[
+        str | None,
+        flag(
+            "Name of the labeller whose label or step it is, where you enter it as an analyst; the "
+            "log names both of you.",
+            "--for",
+        ),
+    ] = None,
     reason: Reason = None,
     label_column: Annotated[str | None, flag("Column of labels in files, if not label.")] = None,
     id_column: Annotated[str, flag("Column of ids in files.")] = "id",
@@ -117,31 +129,33 @@ def tell(
 ) -> None:
     """Record labels: all of them, or none if one is wrong.
 
-    A number is a draw; any other word is a file.
+    A number is a draw; any other word is a file. Labels without a name of the labeller are of those
+    who have the items.
     """
     action = choose_one(amend=amend, skip=skip, unlabelable=unlabelable, undo=undo)
     if action not in ("skip", "unlabelable"):
         refuse("goes only with --skip and --unlabelable", "reason")
+    actor: _Actor = {"owner": owner, "on_behalf_of": behalf}
     columns = {"label_column": label_column, "id_column": id_column}
     if action in ("skip", "unlabelable", "undo"):
         refuse("is of files", "label_column", "id_column")
     if undo:
         if what:
             raise click.UsageError("--undo takes no file and no draw.")
-        _undo(campaign, owner)
+        _undo(campaign, actor)
     elif skip or unlabelable:
-        _set_aside(campaign, _draw_of(what, action), reason, owner, for_good=unlabelable)
+        _set_aside(campaign, _draw_of(what, action), reason, actor, for_good=unlabelable)
     elif amend:
-        _amend(campaign, _read_all(what, campaign, columns), owner)
+        _amend(campaign, _read_all(what, campaign, columns), actor)
     else:
-        _tell(campaign, _read_all(what, campaign, columns), owner)
+        _tell(campaign, _read_all(what, campaign, columns), actor)
 
 
-def _tell(campaign: "Campaign", rows: list[dict[str, Any]], owner: str | None) -> None:
+def _tell(campaign: "Campaign", rows: list[dict[str, Any]], actor: _Actor) -> None:
     answers = [row for row in rows if row["label"] is not None]
     before = campaign.state
-    n_stored = campaign.tell_all(answers, owner=owner)
-    after = campaign.state
+    n_stored = campaign.tell_all(answers, **actor)
+    after, why_late = campaign.state, campaign.note
     n_new = len(after.answers.keys() - before.answers.keys())
     n_opinions = _count_opinions(after) - _count_opinions(before)
     counts = [
@@ -152,35 +166,39 @@ def _tell(campaign: "Campaign", rows: list[dict[str, Any]], owner: str | None) -
         (len(rows) - len(answers), "without a label, passed over"),
     ]
     show.tell(", ".join(f"{n} {what}" for n, what in counts if n) or "the files have no labels")
+    if why_late is not None:
+        show.tell(why_late)
 
 
 def _count_opinions(state: "CampaignState") -> int:
     return sum(map(len, state.opinions.values()))
 
 
-def _amend(campaign: "Campaign", rows: list[dict[str, Any]], owner: str | None) -> None:
+def _amend(campaign: "Campaign", rows: list[dict[str, Any]], actor: _Actor) -> None:
     answers = [row for row in rows if row["label"] is not None]
-    n_changed = campaign.amend_all(answers, owner=owner)
+    n_changed = campaign.amend_all(answers, **actor)
     same = len(answers) - n_changed
     labels = "1 label" if n_changed == 1 else f"{n_changed} labels"
     show.tell(f"{labels} replaced" + (f", {same} as they were" if same else ""))
+    if campaign.note is not None:
+        show.tell(campaign.note)
 
 
 def _set_aside(
-    campaign: "Campaign", draw: int, reason: str | None, owner: str | None, *, for_good: bool
+    campaign: "Campaign", draw: int, reason: str | None, actor: _Actor, *, for_good: bool
 ) -> None:
     if not for_good:
-        campaign.skip(draw, reason=reason or "", owner=owner)
+        campaign.skip(draw, reason=reason or "", **actor)
         show.tell(f"skipped draw {draw}; another labeller will get it")
         return
     if reason is None:
         raise click.UsageError("--unlabelable needs --reason: say why nobody can label it.")
-    campaign.mark_unlabelable(draw, reason=reason, owner=owner)
+    campaign.mark_unlabelable(draw, reason=reason, **actor)
     show.tell(f"draw {draw} cannot be labelled: {reason}")
 
 
-def _undo(campaign: "Campaign", owner: str | None) -> None:
-    draw = campaign.undo(owner=owner)
+def _undo(campaign: "Campaign", actor: _Actor) -> None:
+    draw = campaign.undo(**actor)
     state = campaign.state
     if draw in state.unlabelable:
         now = "is unlabelable again"

@@ -91,8 +91,9 @@ def test_agreement_counts_what_each_labeller_said(tmp_path: Path) -> None:
     ann = dict(enumerate(["ham", "ham", "ham", "spam", "spam", "ham"], start=1))
     bob = dict(enumerate(["ham", "ham", "spam", "spam", "spam", "spam"], start=1))
     for owner, labels in {"ann": ann, "bob": bob}.items():
-        campaign.tell_all([{"draw": d, "label": one} for d, one in labels.items()], owner=owner)
-    campaign.amend(3, "spam", owner="boss")  # a verdict, not a change of mind
+        answers = [{"draw": d, "label": one} for d, one in labels.items()]
+        campaign.tell_all(answers, owner="boss", on_behalf_of=owner)
+    campaign.amend(3, "spam", owner="boss", on_behalf_of="boss")  # a verdict, not a change of mind
     found = campaign.agreement()
     assert found is not None
     kappa, se = cohen_kappa([*ann.values()], [*bob.values()])
@@ -113,7 +114,7 @@ def test_labellers_without_a_name_are_not_compared(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "c.db", POOL)
     campaign.ask(2)
     campaign.tell(1, "ham")
-    campaign.tell(1, "spam", owner="bob")
+    campaign.tell(1, "spam", owner="boss", on_behalf_of="bob")
     assert campaign.agreement() is None
 
 
@@ -122,7 +123,7 @@ def test_numbers_have_a_share_and_no_kappa(tmp_path: Path) -> None:
     campaign.ask(2, owner="ann")
     for owner, labels in {"ann": (1.0, 2.0), "bob": (1.0, 2.5)}.items():
         for draw, label in enumerate(labels, start=1):
-            campaign.tell(draw, label, owner=owner)
+            campaign.tell(draw, label, owner="boss", on_behalf_of=owner)
     found = campaign.agreement()
     assert found is not None
     assert (found.share, found.kappa) == (0.5, None)

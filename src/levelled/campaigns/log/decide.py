@@ -18,6 +18,7 @@ from levelled.campaigns.log.events import (
     Event,
     Leased,
     Returned,
+    Skipped,
     Withdrawn,
 )
 from levelled.campaigns.log.records import Answer, Ask, DrawnItem, OpenItem
@@ -27,9 +28,12 @@ from levelled.campaigns.log.state import (
     check_owner,
     check_text,
     find_draw,
+    holder_of,
     lease_end,
     name_owner,
     refuse_closed,
+    why_kept_for_another,
+    why_settled,
 )
 from levelled.campaigns.options import OPTIONS
 from levelled.campaigns.people.shown import shown_data, stored_label
@@ -55,11 +59,52 @@ def make_event(
 ) -> Made:
     """The event of this kind; refuses one that cannot happen in this state."""
     check_owner(owner)
+    check_owner(payload.get("on_behalf_of"))
     check_text("The reason", payload.get("reason"))
     event = kind(at=time_text(now), by=owner, **payload)
     for reason in event.why_not(state):
         raise CampaignError(reason)
     return event
+
+
+class _Actor(NamedTuple):
+    """Somebody who acts on items: a labeller, or an analyst on behalf of one.
+
+    An analyst who acts in their own name, on items that others were given, is named twice.
+    """
+
+    owner: str | None
+    on_behalf_of: str | None = None
+
+    @classmethod
+    def of(cls, state: CampaignState, owner: str | None, on_behalf_of: str | None) -> "_Actor":
+        """The actor; by the first rules, an analyst acts as the labeller."""
+        actor = cls(owner, on_behalf_of)
+        return cls(actor.labeller) if state.settings.rules == 1 else actor
+
+    @property
+    def labeller(self) -> str | None:
+        """The labeller whose step it is."""
+        return self.owner if self.on_behalf_of is None else self.on_behalf_of
+
+    def on(self, state: CampaignState, draw: int) -> "_Actor":
+        """This actor on one draw: without a name, the labeller whose item it is."""
+        is_nameless = self.labeller is None and state.settings.rules > 1
+        return _Actor(holder_of(state, draw)) if is_nameless else self
+
+    def make(
+        self,
+        kind: type[Made],
+        state: CampaignState,
+        now: datetime,
+        **payload: Any,  # noqa: ANN401
+    ) -> Made:
+        """The event of this kind; what analysts do on items of their own is a labeller's step."""
+        behalf = self.on_behalf_of
+        if behalf is not None and behalf == self.owner:
+            own = kind(at=time_text(now), by=behalf, **payload)
+            behalf = behalf if any(own.why_not(state)) else None
+        return make_event(kind, state, self.owner, now, **payload, on_behalf_of=behalf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,22 +193,25 @@ def give_back(
     draws: Sequence[int] | None,
     everyone: bool,
     now: datetime,
+    on_behalf_of: str | None = None,
 ) -> tuple[Returned, ...]:
     """End leases, so that others can have the items; some draws without an owner are anybody's."""
     refuse_closed(state)
+    actor = _Actor.of(state, owner, on_behalf_of)
+    whose = actor.labeller
     if draws is None:
-        chosen = [*state.open_leases()] if everyone else draws_kept_for(state, owner)
+        chosen = [*state.open_leases()] if everyone else draws_kept_for(state, whose)
     else:
         chosen = [find_draw(state, draw=draw).draw for draw in dict.fromkeys(draws)]
-        for draw in () if everyone or owner is None else chosen:
-            lease = state.leases.get(draw)
-            if lease is not None and lease.owner != owner:
-                raise CampaignError(
-                    f"Draw {draw} is kept for {lease.owner or 'a labeller without a name'}, not "
-                    f"for {owner}. To free it whoever has it: levelled open "
-                    f"{state.settings.name} --return --draw {draw} --all"
-                )
-    return (make_event(Returned, state, owner, now, draws=chosen),) if chosen else ()
+        for draw in () if everyone or whose is None else chosen:
+            for reason in why_kept_for_another(state, draw, whose):
+                raise CampaignError(reason)
+    if not chosen:
+        return ()
+    by = actor.owner
+    others = any(any(why_kept_for_another(state, draw, by)) for draw in chosen)
+    of_all = others and state.settings.rules > 1
+    return (make_event(Returned, state, by, now, draws=chosen, everyone=of_all),)
 
 
 def _offers(
@@ -224,47 +272,54 @@ class _Given(NamedTuple):
 
 
 def tell_all(
-    state: CampaignState, answers: Sequence[Mapping[str, Any]], owner: str | None, now: datetime
-) -> tuple[Event, ...]:
+    state: CampaignState,
+    answers: Sequence[Mapping[str, Any]],
+    owner: str | None,
+    now: datetime,
+    on_behalf_of: str | None = None,
+) -> tuple[Answered, ...]:
     """Record labels, each with its draw or its id. Answers may come in any order.
 
     The first answer to a draw counts; another labeller's is kept beside it, as a second opinion.
     Telling the same thing again changes nothing. If one answer is wrong all are refused.
     """
     refuse_closed(state)
+    actor = _Actor.of(state, owner, on_behalf_of)
     told: dict[int, _Given] = {}
-    changed: list[tuple[Mapping[str, Any], DrawnItem, Label, Label]] = []
+    changed: list[tuple[Mapping[str, Any], _Given, Label]] = []
     for answer, given in zip(answers, _check_answers(state, answers), strict=True):
         draw = given.item.draw
-        before = told.get(draw) or _own_answer(state, draw, owner)
+        before = told.get(draw) or _own_answer(state, draw, actor.on(state, draw).labeller)
         if before is not None and before.label != given.label:
-            changed.append((answer, given.item, before.label, given.label))
+            changed.append((answer, given, before.label))
         else:
             told[draw] = given.after(told.get(draw))
     if changed:
-        answer, item, first, label = changed[0]
+        answer, (item, label, _), first = changed[0]
+        whose = name_owner(actor.on(state, item.draw).labeller)
         where, n = answer.get("where") or f"draw {item.draw}", len(answers)
         which = "This label differs" if n == 1 else f"{len(changed)} of these {n} labels differ"
         raise CampaignError(
-            f"{which} from what {name_owner(owner)} told before: {where} says {label!r:.80}, and "
+            f"{which} from what {whose} told before: {where} says {label!r:.80}, and "
             f"draw {item.draw} was {first!r:.80}. Nothing was stored. If it is a correction, use "
             f"amend: levelled tell {state.settings.name} FILE --amend"
         )
-    events = (_told_event(state, given, owner, now) for given in told.values())
+    events = (_told_event(state, given, actor, now) for given in told.values())
     return tuple(event for event in events if event is not None)
 
 
 def _told_event(
-    state: CampaignState, given: _Given, owner: str | None, now: datetime
-) -> Event | None:
+    state: CampaignState, given: _Given, actor: _Actor, now: datetime
+) -> Answered | None:
     """The event that records an answer; None if nothing in it is new."""
-    draw, own = given.item.draw, _own_answer(state, given.item.draw, owner)
+    draw = given.item.draw
+    actor = actor.on(state, draw)
+    own = _own_answer(state, draw, actor.labeller)
     if own is not None:
-        return _amendment(state, given, own, owner, now)
-    if not _is_new(state, draw, given.label, owner):
-        return None
+        return _amendment(state, given, own, actor, now)
     remarks = merge_remarks(None, {}, given.remarks)
-    return make_event(Answered, state, owner, now, draw=draw, label=given.label, **remarks)
+    event = actor.make(Answered, state, now, draw=draw, label=given.label, **remarks)
+    return event if _is_new(state, draw, given.label, actor.labeller) else None
 
 
 def _own_answer(state: CampaignState, draw: int, owner: str | None) -> Answer | None:
@@ -277,7 +332,7 @@ def _own_answer(state: CampaignState, draw: int, owner: str | None) -> Answer | 
 
 
 def _amendment(
-    state: CampaignState, given: _Given, before: Answer | None, owner: str | None, now: datetime
+    state: CampaignState, given: _Given, before: Answer | None, actor: _Actor, now: datetime
 ) -> Amended | None:
     """The event that replaces an answer, or adds the first; None if nothing is new."""
     draw, old = given.item.draw, (None, {}) if before is None else (before.note, before.rubric)
@@ -286,9 +341,7 @@ def _amendment(
     if before is not None and new == (before.label, before.note, before.rubric):
         return None
     opinion = before is not None and before is not state.answers.get(draw)
-    return make_event(
-        Amended, state, owner, now, draw=draw, label=given.label, opinion=opinion, **remarks
-    )
+    return actor.make(Amended, state, now, draw=draw, label=given.label, opinion=opinion, **remarks)
 
 
 def _is_new(state: CampaignState, draw: int, label: Label, owner: str | None) -> bool:
@@ -324,23 +377,28 @@ def _check_answers(state: CampaignState, answers: Sequence[Mapping[str, Any]]) -
 
 
 def amend_all(
-    state: CampaignState, answers: Sequence[Mapping[str, Any]], owner: str | None, now: datetime
-) -> tuple[Event, ...]:
+    state: CampaignState,
+    answers: Sequence[Mapping[str, Any]],
+    owner: str | None,
+    now: datetime,
+    on_behalf_of: str | None = None,
+) -> tuple[Answered, ...]:
     """Replace labels, or give one to an unlabelable item; the log keeps those before.
 
     A note and answers to the questions stay as they were where no new ones are given.
     """
     new: dict[int, _Given] = {}
-    events: dict[int, Event] = {}
+    events: dict[int, Answered] = {}
     for answer, given in zip(answers, _check_answers(state, answers), strict=True):
         draw = given.item.draw
         new[draw] = given.after(earlier := new.get(draw))
         if earlier is not None and earlier.label != given.label:
             raise _at(answer, f"Draw {draw} gets two labels here, {earlier.label!r:.80} too.")
-        before = _own_answer(state, draw, owner) or state.answers.get(draw)
+        actor = _Actor.of(state, owner, on_behalf_of).on(state, draw)
+        before = _own_answer(state, draw, actor.labeller) or state.answers.get(draw)
         if before is None and draw not in state.unlabelable:
             raise _at(answer, f"Draw {draw} has no answer to amend yet: tell it instead.")
-        event = _amendment(state, new[draw], before, owner, now)
+        event = _amendment(state, new[draw], before, actor, now)
         if event is not None:
             events[draw] = event
     return tuple(events.values())
@@ -352,9 +410,46 @@ def _at(answer: Mapping[str, Any], why: str) -> CampaignError:
     return CampaignError(why if where is None else f"{where}: {why} Nothing was stored.")
 
 
-def undo(state: CampaignState, owner: str | None, now: datetime) -> tuple[Withdrawn, ...]:
+def note_uncounted(state: CampaignState, told: Sequence[Answered]) -> tuple[list[int], str | None]:
+    """The draws whose labels do not count, told in this state, and the reason in a sentence."""
+    late = [
+        one.draw
+        for one in told
+        if (one.opinion if isinstance(one, Amended) else any(why_settled(state, one.draw)))
+    ]
+    if not late:
+        return [], None
+    is_one = len(late) == 1
+    which = f"draw {late[0]}" if is_one else f"draws {', '.join(map(str, late))}"
+    what, they = ("The label", "It was") if is_one else ("The labels", "They were")
+    return late, (
+        f"{what} of {which} came late, after another label or a mark as unlabelable, and will not "
+        f"count. {they} kept as {'a second opinion' if is_one else 'second opinions'}."
+    )
+
+
+def set_aside(
+    kind: type[Skipped],
+    state: CampaignState,
+    draw: int,
+    owner: str | None,
+    now: datetime,
+    on_behalf_of: str | None = None,
+    *,
+    reason: str,
+) -> tuple[Skipped, ...]:
+    """Pass an item on to another labeller, or declare it unlabelable, as the kind of event says."""
+    actor = _Actor.of(state, owner, on_behalf_of).on(state, draw)
+    return (actor.make(kind, state, now, draw=draw, reason=reason),)
+
+
+def undo(
+    state: CampaignState, owner: str | None, now: datetime, on_behalf_of: str | None = None
+) -> tuple[Withdrawn, ...]:
     """Withdraw the owner's last answer, second opinion, amendment or mark as unlabelable."""
     refuse_closed(state)
+    actor = _Actor.of(state, owner, on_behalf_of)
+    owner = actor.labeller
     told = [
         (one.place, draw, False)
         for marks in (state.answers, state.unlabelable)
@@ -370,11 +465,12 @@ def undo(state: CampaignState, owner: str | None, now: datetime) -> tuple[Withdr
     if not told:
         who = "Nobody without a name" if owner is None else owner
         raise CampaignError(
-            f"{who} has told nothing in {state.settings.name!r} that can be undone."
+            f"{who} has told nothing in {state.settings.name!r} that can be undone. To undo the "
+            f"last step of a labeller: levelled tell {state.settings.name} --undo --owner NAME"
         )
     _, draw, is_opinion = max(told)
     until = lease_end(state, now)
-    return (make_event(Withdrawn, state, owner, now, draw=draw, until=until, opinion=is_opinion),)
+    return (actor.make(Withdrawn, state, now, draw=draw, until=until, opinion=is_opinion),)
 
 
 def change(

@@ -33,7 +33,9 @@ from levelled.campaigns.log.state import (
     check_labels,
     check_name,
     why_closed,
+    why_kept_for_another,
     why_not_asked,
+    why_not_given,
     why_settled,
 )
 from levelled.campaigns.settings import (
@@ -255,12 +257,8 @@ class Leased(Event, tag="leased", frozen=True):
 
     def apply(self, state: StateBuilder) -> None:
         """Keep the items for the labeller."""
-        state.own("leases")
-        for draw in self.draws:
-            before = state.leases.get(draw)
-            since = before.since if before is not None and before.owner == self.by else self.at
-            state.leases[draw] = Lease(self.by, since, self.until)
-            state.n_asked = max(state.n_asked, draw)
+        state.lease(self.draws, Lease(self.by, self.at, self.until))
+        state.n_asked = max([state.n_asked, *self.draws])
 
 
 def _why_too_long(state: CampaignState, at: str, until: str) -> Iterator[str]:
@@ -277,13 +275,17 @@ class Returned(Event, tag="returned", frozen=True):
     """Items are given back, for the next labeller who asks."""
 
     draws: list[int]
+    everyone: bool = False
+    """True where an analyst frees items, whoever has them."""
 
     def why_not(self, state: CampaignState) -> Iterator[str]:
-        """Only what is kept for somebody can be given back."""
+        """Only what is kept for somebody can be given back, by who has it or by an analyst."""
         yield from super().why_not(state)
         for draw in self.draws:
             if draw not in state.leases:
                 yield f"Draw {draw} is kept for nobody, so it cannot be given back."
+            if state.settings.rules > 1 and not self.everyone:
+                yield from why_kept_for_another(state, draw, self.by)
 
     def apply(self, state: StateBuilder) -> None:
         """End the leases."""
@@ -292,15 +294,27 @@ class Returned(Event, tag="returned", frozen=True):
             state.leases.pop(draw, None)
 
 
-class _OfDraw(Event, frozen=True):
+class _OfDraw(Event, frozen=True, kw_only=True):
     """An event about one draw that somebody was given."""
 
+    on_own_label: ClassVar[bool] = False
+    """True if it is about a label that the labeller gave before."""
+
     draw: int
+    on_behalf_of: str | None = None
+    """The labeller for whom an analyst acts, in `by`: the analyst too, on an item of others."""
+
+    @property
+    def labeller(self) -> str | None:
+        """The labeller whose label or step it is."""
+        return self.by if self.on_behalf_of is None else self.on_behalf_of
 
     def why_not(self, state: CampaignState) -> Iterator[str]:
-        """Only a draw that was asked can be answered, or passed on."""
+        """Only a draw that the labeller was given can be answered, or passed on."""
         yield from super().why_not(state)
         yield from why_not_asked(state, self.draw)
+        if self.on_behalf_of is None and not self.on_own_label:
+            yield from why_not_given(state, self.draw, self.by)
 
 
 class Answered(_OfDraw, tag="answered", frozen=True):
@@ -331,29 +345,38 @@ class Answered(_OfDraw, tag="answered", frozen=True):
         state.close_draw(draw)
 
     def _answer(self, state: StateBuilder) -> Answer:
-        return Answer(self.label, self.by, self.at, state.n_events, self.note, self.rubric)
+        return Answer(self.label, self.labeller, self.at, state.n_events, self.note, self.rubric)
 
 
 class Amended(Answered, tag="amended", frozen=True):
     """A label is replaced, the one that counts or the labeller's own second opinion."""
 
     when_closed: ClassVar[bool] = True
+    on_own_label: ClassVar[bool] = True
 
     opinion: bool = False
 
     def why_not(self, state: CampaignState) -> Iterator[str]:
-        """There is something to replace."""
+        """There is something to replace, which is the labeller's own unless an analyst acts."""
         yield from super().why_not(state)
+        draw = self.draw
+        before = state.answers.get(draw) or state.unlabelable.get(draw)
         if self.opinion:
-            yield from _why_not_theirs(self.draw, self.by, state.opinions.get(self.draw, ()))
-        elif self.draw not in state.answers and self.draw not in state.unlabelable:
-            yield f"Draw {self.draw} has no answer to amend yet: tell it instead."
+            yield from _why_not_theirs(draw, self.labeller, state.opinions.get(draw, ()))
+        elif before is None:
+            yield f"Draw {draw} has no answer to amend yet: tell it instead."
+        elif state.settings.rules > 1 and self.on_behalf_of is None and before.by != self.by:
+            yield (
+                f"Draw {draw} has no label of {self.by or 'anybody without a name'} to amend. An "
+                f"analyst can amend those of others: levelled tell {state.settings.name} ... "
+                f"--amend --for NAME"
+            )
 
     def apply(self, state: StateBuilder) -> None:
         """Put the new label in the place of the one before, which is kept."""
         draw, answer = self.draw, self._answer(state)
         if self.opinion:
-            state.replace_opinion(draw, self.by, answer)
+            state.replace_opinion(draw, self.labeller, answer)
             return
         state.own("answers", "amended", "unlabelable")
         before = state.answers.get(draw) or state.unlabelable.pop(draw)
@@ -364,6 +387,8 @@ class Amended(Answered, tag="amended", frozen=True):
 class Withdrawn(_OfDraw, tag="withdrawn", frozen=True):
     """A labeller takes back the last label, opinion or mark; an open draw is leased again."""
 
+    on_own_label: ClassVar[bool] = True
+
     until: str
     opinion: bool = False
 
@@ -373,7 +398,7 @@ class Withdrawn(_OfDraw, tag="withdrawn", frozen=True):
         draw, marks = self.draw, (state.answers, state.unlabelable)
         counts = [one[draw] for one in marks if draw in one]
         yield from _why_not_theirs(
-            draw, self.by, state.opinions.get(draw, ()) if self.opinion else counts
+            draw, self.labeller, state.opinions.get(draw, ()) if self.opinion else counts
         )
         yield from _why_too_long(state, self.at, self.until)
 
@@ -381,12 +406,12 @@ class Withdrawn(_OfDraw, tag="withdrawn", frozen=True):
         """Go back to what it amended, to another opinion, or to an open draw."""
         draw = self.draw
         if self.opinion:
-            state.replace_opinion(draw, self.by)
+            state.replace_opinion(draw, self.labeller)
             return
-        state.own("answers", "amended", "opinions", "unlabelable", "leases")
+        state.own("answers", "amended", "opinions", "unlabelable")
         del (state.answers if draw in state.answers else state.unlabelable)[draw]
         if not state.restore(draw):
-            state.leases[draw] = Lease(self.by, self.at, self.until)
+            state.lease([draw], Lease(self.labeller, self.at, self.until))
             state.n_settled = min(state.n_settled, draw - 1)
 
 
@@ -403,9 +428,9 @@ class Skipped(_OfDraw, tag="skipped", frozen=True):
     def apply(self, state: StateBuilder) -> None:
         """Note who passed it on, and end the lease unless another labeller has it by now."""
         state.own("skipped", "leases")
-        state.skipped[self.draw] = (*state.skipped.get(self.draw, ()), self.by)
+        state.skipped[self.draw] = (*state.skipped.get(self.draw, ()), self.labeller)
         lease = state.leases.get(self.draw)
-        if lease is not None and self.by in (None, lease.owner):
+        if lease is not None and self.labeller in (None, lease.owner):
             del state.leases[self.draw]
 
 
@@ -415,7 +440,7 @@ class Resolved(Skipped, tag="resolved", frozen=True):
     def apply(self, state: StateBuilder) -> None:
         """Mark the item, and close its draw."""
         state.own("unlabelable")
-        mark = Unlabelable(self.reason, self.by, self.at, state.n_events)
+        mark = Unlabelable(self.reason, self.labeller, self.at, state.n_events)
         state.unlabelable[self.draw] = mark
         state.close_draw(self.draw)
 

@@ -3,7 +3,7 @@
 Nothing here reads a clock, a file or a database.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, get_type_hints
@@ -42,6 +42,8 @@ class CampaignState:
     n_asked: int = 0
     """Draws 1..n_asked have been given to somebody at some time."""
     leases: Mapping[int, Lease] = field(default_factory=dict)
+    given: Mapping[int, tuple[str | None, ...]] = field(default_factory=dict)
+    """The labellers who ever had a draw, in order, also those whose lease ended."""
     answers: Mapping[int, Answer] = field(default_factory=dict)
     unlabelable: Mapping[int, Unlabelable] = field(default_factory=dict)
     """Draws whose items cannot be labelled."""
@@ -125,6 +127,7 @@ class StateBuilder:
     n_settled: int
     n_events: int
     leases: dict[int, Lease]
+    given: dict[int, tuple[str | None, ...]]
     answers: dict[int, Answer]
     unlabelable: dict[int, Unlabelable]
     skipped: dict[int, tuple[str | None, ...]]
@@ -153,6 +156,18 @@ class StateBuilder:
             if name not in self.owned:
                 setattr(self, name, dict(getattr(self, name)))
                 self.owned.add(name)
+
+    def lease(self, draws: Iterable[int], lease: Lease) -> None:
+        """Keep draws for a labeller, who has them from now on; a renewed lease began earlier."""
+        self.own("leases", "given")
+        alone = (lease.owner,)
+        for draw in draws:
+            before = self.leases.get(draw)
+            since = lease.since if before is None or before.owner != lease.owner else before.since
+            self.leases[draw] = Lease(lease.owner, since, lease.until)
+            owners = self.given.setdefault(draw, alone)
+            if lease.owner not in owners:
+                self.given[draw] = owners + alone
 
     def close_draw(self, draw: int) -> None:
         """Forget who has, or passed on, a draw that is settled."""
@@ -329,6 +344,35 @@ def why_settled(state: CampaignState, draw: int) -> Iterator[str]:
         yield f"Draw {draw} has an answer already: amend it instead."
     elif draw in state.unlabelable:
         yield f"Draw {draw} is already marked as unlabelable."
+
+
+def why_not_given(state: CampaignState, draw: int, labeller: str | None) -> Iterator[str]:
+    """The reason why a draw is not this labeller's: it was never given to them."""
+    if state.settings.rules > 1 and labeller not in state.given.get(draw, ()):
+        yield (
+            f"Draw {draw} was never given to {labeller or 'anybody without a name'}, and an item "
+            f"belongs to those who were given it. An analyst can act for them: levelled tell "
+            f"{state.settings.name} ... --for NAME"
+        )
+
+
+def why_kept_for_another(state: CampaignState, draw: int, owner: str | None) -> Iterator[str]:
+    """The reason why this owner cannot give a draw back: somebody else has it."""
+    lease = state.leases.get(draw)
+    if lease is not None and lease.owner != owner:
+        yield (
+            f"Draw {draw} is kept for {lease.owner or 'a labeller without a name'}, not for "
+            f"{owner or 'you'}. To free it whoever has it: levelled open {state.settings.name} "
+            f"--return --draw {draw} --all"
+        )
+
+
+def holder_of(state: CampaignState, draw: int) -> str | None:
+    """Whose a draw is when nobody is named: who has it, else who settled it or had it last."""
+    holder = state.leases.get(draw) or state.answers.get(draw) or state.unlabelable.get(draw)
+    if isinstance(holder, Lease):
+        return holder.owner
+    return state.given.get(draw, (None,))[-1] if holder is None else holder.by
 
 
 def check_name(name: str) -> str:

@@ -23,7 +23,9 @@ from levelled.web.routes.shared import (
     OwnerBody,
     ReasonBody,
     RenewBody,
+    actor_of,
     done,
+    labelled,
     owner_of,
 )
 
@@ -64,48 +66,51 @@ def renew(campaign: Named, visitor: AnyVisitor, body: RenewBody) -> Reply:
 
 @router.post("/tell", response_model=Done)
 def tell(campaign: Named, visitor: AnyVisitor, body: Answers) -> Reply:
-    """Store labels, all or none; to tell the same again is harmless."""
-    owner = owner_of(visitor, body.owner)
+    """Store labels, all or none; to tell the same again is harmless.
+
+    The reply names draws whose label came late, was kept as a second opinion and will not count.
+    """
+    actor = actor_of(visitor, body.owner)
     answers = [one.model_dump(exclude_none=True) for one in body.answers]
     with campaign.writing() as one:
-        one.tell_all(answers, owner=owner)
-        return done(one, [answer.draw for answer in body.answers])
+        one.tell_all(answers, **actor)
+        return labelled(one, [answer.draw for answer in body.answers])
 
 
 @router.post("/skip", response_model=Done)
 def skip(campaign: Named, visitor: AnyVisitor, body: ReasonBody) -> Reply:
     """Pass an item on to another labeller, under the same number."""
-    owner = owner_of(visitor, body.owner)
+    actor = actor_of(visitor, body.owner)
     with campaign.writing() as one:
-        one.skip(body.draw, reason=body.reason, owner=owner)
+        one.skip(body.draw, reason=body.reason, **actor)
         return done(one, [body.draw])
 
 
 @router.post("/unlabelable", response_model=Done)
 def unlabelable(campaign: Named, visitor: AnyVisitor, body: ReasonBody) -> Reply:
     """Declare that an item cannot be labelled."""
-    owner = owner_of(visitor, body.owner)
+    actor = actor_of(visitor, body.owner)
     with campaign.writing() as one:
-        one.mark_unlabelable(body.draw, reason=body.reason, owner=owner)
+        one.mark_unlabelable(body.draw, reason=body.reason, **actor)
         return done(one, [body.draw])
 
 
 @router.post("/undo", response_model=Done)
 def undo(campaign: Named, visitor: AnyVisitor, body: OwnerBody) -> Reply:
     """Withdraw the last label that the labeller told or amended."""
-    owner = owner_of(visitor, body.owner)
+    actor = actor_of(visitor, body.owner)
     with campaign.writing() as one:
-        return done(one, [one.undo(owner=owner)])
+        return done(one, [one.undo(**actor)])
 
 
 @router.post("/return", response_model=Done)
 def return_(campaign: Named, visitor: AnyVisitor, body: DrawsBody) -> Reply:
     """Give items back, so that others can have them; with `everyone`, also those of others."""
-    owner = owner_of(visitor, body.owner)
+    actor = actor_of(visitor, body.owner)
     if body.everyone and not visitor.is_analyst:
         raise HTTPException(403, f"{visitor.name} cannot give back the items of others.")
     with campaign.writing() as one:
-        return done(one, one.give_back(owner=owner, draws=body.draws, everyone=body.everyone))
+        return done(one, one.give_back(draws=body.draws, everyone=body.everyone, **actor))
 
 
 @router.get("/history")
@@ -135,12 +140,12 @@ def history(
 
 @router.get("/items/{draw}", response_model=ItemReply)
 def item(campaign: Named, visitor: AnyVisitor, draw: Annotated[int, Path(ge=1)]) -> Reply:
-    """An item that the labeller has or has labelled; an analyst may see any that was handed out."""
+    """An item that the labeller has or once had; an analyst may see any that was handed out."""
     with campaign.looking() as one:
         state = one.state
         lease, answers = state.leases.get(draw), [*state.opinions.get(draw, ())]
         answers += [state.answers[draw]] if draw in state.answers else []
-        names = {answer.by for answer in answers} | ({lease.owner} if lease else set())
+        names = {*state.given.get(draw, ()), *(answer.by for answer in answers)}
         if draw > state.n_asked or not (visitor.is_analyst or visitor.name in names):
             raise HTTPException(404, f"Draw {draw} is none of the items of {visitor.name}.")
         drawn = state.draws[draw - 1]

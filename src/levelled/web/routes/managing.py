@@ -30,8 +30,10 @@ from levelled.web.routes.shared import (
     Done,
     LookBody,
     Named,
+    actor_of,
     creator,
     done,
+    labelled,
     owner_of,
 )
 
@@ -122,10 +124,9 @@ def amend(campaign: Named, visitor: AnyVisitor, body: Amendment) -> Reply:
             if owner not in {answer.by for answer in before if answer is not None}:
                 why = f"{owner} has not labelled draw {draw}, so cannot amend it."
                 raise HTTPException(403, why)
-        one.amend_all(
-            [answer.model_dump(exclude_none=True) for answer in body.answers], owner=owner
-        )
-        return done(one, draws)
+        answers = [answer.model_dump(exclude_none=True) for answer in body.answers]
+        one.amend_all(answers, **actor_of(visitor, body.owner))
+        return labelled(one, draws)
 
 
 @creating.get("/files")

@@ -174,10 +174,15 @@ class Asked(BaseModel):
 
 
 class Done(BaseModel):
-    """The number of events of the campaign after a step, and what the step was about."""
+    """The number of events of the campaign after a step, and what the step was about.
+
+    Labels of the draws in `second_opinions` are kept and do not count; `note` says why.
+    """
 
     n_events: int
     draws: list[int]
+    second_opinions: list[int] = []
+    note: str | None = None
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -244,6 +249,19 @@ Named = Annotated[OpenCampaign, Depends(_named)]
 def done(campaign: Campaign, draws: list[int]) -> Reply:
     """The reply to a step that was taken."""
     return Reply({"n_events": campaign.n_events, "draws": draws})
+
+
+def labelled(campaign: Campaign, draws: list[int]) -> Reply:
+    """The reply to labels that were told or amended, which says what will not count, and why."""
+    late, note = campaign.second_opinions, campaign.note
+    done = {"n_events": campaign.n_events, "draws": draws}
+    return Reply({**done, "second_opinions": late, "note": note})
+
+
+def actor_of(visitor: Visitor, owner: str | None) -> dict[str, str | None]:
+    """The visitor, and the labeller on whose behalf an analyst acts; the log names both."""
+    whose = owner_of(visitor, owner)
+    return {"owner": visitor.name, "on_behalf_of": whose if visitor.is_analyst else None}
 
 
 def owner_of(visitor: Visitor, owner: str | None) -> str:
