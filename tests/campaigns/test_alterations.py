@@ -147,7 +147,7 @@ def answers_before_leases(events: list[Event]) -> None:
 
 
 def drop_opinion(events: list[Event]) -> None:
-    (opinion,) = [event for event in events if event["by"] == "carl"]
+    (opinion,) = [event for event in events if event.get("on_behalf_of") == "carl"]
     events.remove(opinion)
 
 
@@ -268,6 +268,12 @@ WORK: dict[str, tuple[Change, str]] = {
     "answer that a round learnt from left out": (drop("answered", 1), "the labels before it give"),
     "answer to a draw never asked": (put("answered", "draw", 45, at=-1), "Draw 45 was never asked"),
     "answer to no draw": (put("answered", "draw", "1", at=-1), "`$.draw`: '1'"),
+    "labeller": (put("answered", "by", "zoe"), "never given to zoe"),
+    "rules of before": (
+        lambda events: events[0]["settings"].pop("rules"),
+        "on behalf of 'carl'",
+    ),
+    "rules of a newer version": (setting("rules", 3), "rules 3"),
     "owner that is a number": (put("answered", "by", 3), "`$.by`: 3"),
     "time that is none": (put("answered", "at", "yesterday"), "it has no time"),
     "amended without a label": (
@@ -335,7 +341,6 @@ UNDETERMINED: dict[str, tuple[Change, str]] = {
     "target width": (setting("target_width", 0.3), KEPT),
     "guidelines": (setting("guidelines", "Say spam."), KEPT),
     "name of the model": (setting("model_name", "v1"), KEPT),
-    "labeller": (put("answered", "by", "zoe"), KEPT),
     "second opinion left out": (drop_opinion, KEPT),
     "reason": (put("resolved", "reason", "rude"), KEPT),
     "time of a label": (put("answered", "at", "2026-01-01T00:00:00+00:00"), KEPT),

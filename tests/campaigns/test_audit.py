@@ -84,8 +84,11 @@ def test_a_campaign_that_went_through_everything_passes(path: Path) -> None:
     campaign.ask(6, owner="ann")
     campaign.skip(11, owner="ann")
     campaign.mark_unlabelable(12, reason="blank")
+    assert [one.draw for one in campaign.ask(1, owner="bob")] == [11]
     campaign.tell(11, "ham", owner="bob")
     campaign.tell(11, "spam", owner="ann")
+    campaign.tell(13, "spam", owner="eve", on_behalf_of="ann")
+    campaign.give_back(owner="eve", everyone=True)
     campaign.amend(3, "spam" if campaign.state.answers[3].label == "ham" else "ham")
     campaign.change(budget=30)
     campaign.close()

@@ -73,10 +73,11 @@ def test_two_processes_in_turn_never_get_the_same_draw(tmp_path: Path) -> None:
     given = []
     for step in range(10):
         for campaign, owner in ((first, "ann"), (second, "bob")):
-            asks = campaign.ask(1 + step % 3, owner=f"{owner} on day {step}")
+            name = f"{owner} on day {step}"
+            asks = campaign.ask(1 + step % 3, owner=name)
             given += [one.draw for one in asks]
             for one in asks[::2]:
-                campaign.tell(one.draw, TRUTH[str(one.id)], owner=owner)
+                campaign.tell(one.draw, TRUTH[str(one.id)], owner=name)
     assert sorted(given) == list(range(1, len(given) + 1))
     assert first.state.n_events == second.state.n_events
     ours, theirs = ([one.as_dict() for one in of.estimate()] for of in (first, second))

@@ -133,7 +133,7 @@ def test_telling_the_same_label_with_another_note_amends_the_note(campaign: Camp
 
 def test_a_second_opinion_has_remarks_of_its_own(campaign: Campaign) -> None:
     campaign.tell(1, "ham", owner="ann", note="hers")
-    campaign.tell(1, "spam", owner="bob", note="his")
+    campaign.tell(1, "spam", owner="boss", on_behalf_of="bob", note="his")
     campaign.tell(1, "spam", owner="bob", note="his, later")
     (opinion,) = campaign.state.opinions[1]
     assert (opinion.label, opinion.note) == ("spam", "his, later")

@@ -104,8 +104,8 @@ def test_labels_may_come_by_id_and_again(levelled: Levelled, spam: str) -> None:
     assert levelled("tell", spam, "-", given=line).err == "1 new answer\n"
     assert levelled("tell", spam, "-", given=line).err == "1 already known\n"
     other = json.dumps({"draw": item["draw"], "label": "spam"})
-    told = levelled("tell", spam, "-", "--owner", "bob", given=other)
-    assert told.err == "1 kept as second opinions\n"
+    told = levelled("tell", spam, "-", "--owner", "eve", "--for", "bob", given=other)
+    assert told.err.startswith("1 kept as second opinions\n")
 
 
 def test_one_bad_row_is_named_and_nothing_is_stored(levelled: Levelled, spam: str) -> None:

@@ -110,7 +110,7 @@ def test_agreement_is_in_the_status(levelled: Levelled, spam: str) -> None:
     levelled("ask", spam, "-n", 4, "--owner", "ann")
     for owner, labels in {"ann": "ham ham spam spam", "bob": "ham spam spam spam"}.items():
         rows = "".join(f"{n},{one}\n" for n, one in enumerate(labels.split(), start=1))
-        levelled("tell", spam, "-", "--owner", owner, given=f"draw,label\n{rows}")
+        levelled("tell", spam, "-", "--owner", "eve", "--for", owner, given=f"draw,label\n{rows}")
     found = json.loads(levelled("status", spam, "--format", "json").out)[0]["agreement"]
     assert (found["n_items"], found["share"], found["kappa"]) == (4, 0.75, 0.5)
     assert found["low"] < 0.5 < found["high"]

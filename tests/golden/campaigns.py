@@ -131,8 +131,8 @@ def _at_work(campaign: Campaign, folder: Path) -> dict[str, Any]:
     campaign.tell(draws[0], "ham", owner="ann", note="odd", rubric={"tone": "kind", "clarity": 4})
     campaign.tell(draws[1], "spam", owner="ann", rubric={"tone": "rude"})
     campaign.amend(draws[1], "ham", owner="ann", note="on second thoughts")
-    campaign.tell(draws[1], "spam", owner="bob")
-    campaign.tell(draws[0], "ham", owner="bob")
+    campaign.tell(draws[1], "spam", owner="eve", on_behalf_of="bob")
+    campaign.tell(draws[0], "ham", owner="eve", on_behalf_of="bob")
     campaign.skip(draws[2], owner="ann", reason="not mine")
     campaign.mark_unlabelable(draws[3], owner="ann", reason="empty")
     campaign.mark_unlabelable(draws[4], owner="ann", reason="blurred")
@@ -144,7 +144,7 @@ def _at_work(campaign: Campaign, folder: Path) -> dict[str, Any]:
     campaign.tell_all([{"draw": one, "label": "ham"} for one in again], owner="bob")
     opened = [one.draw for one in campaign.open_items()]
     for draw in draws[5:8]:
-        campaign.tell(draw, "spam", owner="cy")
+        campaign.tell(draw, "spam", owner="eve", on_behalf_of="cy")
     campaign.change(budget=70, in_flight=20, target_width=0.3, owner="ann")
     campaign.change(kind="static", owner="ann")
     label(campaign, 6, pools.kind, "bob")
@@ -226,7 +226,8 @@ def _amended_early(campaign: Campaign, folder: Path) -> dict[str, Any]:
     """Labels before a later round are corrected, and the round stays what it was."""
     for draw in (2, 5):
         was = pools.kind(campaign.state.draws[draw - 1].id)
-        campaign.amend(draw, "ham" if was == "spam" else "spam", owner="ann")
+        new = "ham" if was == "spam" else "spam"
+        campaign.amend(draw, new, owner="ann", on_behalf_of="ann")
     campaign.mark_unlabelable(campaign.ask(1)[0].draw, reason="empty")
     label(campaign, 10, pools.kind)
     return {}

@@ -16,7 +16,7 @@ N = 80
 
 def _adaptive(campaign: Campaign, folder: Path) -> None:
     label(campaign, 20, pools.kind, "ann")
-    campaign.amend(3, "ham", owner="bob")
+    campaign.amend(3, "ham", owner="bob", on_behalf_of="bob")
     campaign.mark_unlabelable(campaign.ask(1, owner="ann")[0].draw, owner="ann", reason="empty")
     label(campaign, 14, pools.kind, "ann")
 

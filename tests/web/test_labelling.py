@@ -56,7 +56,9 @@ def test_a_contradiction_is_refused_in_one_line(site: Site) -> None:
 def test_another_labellers_label_is_a_second_opinion(site: Site) -> None:
     site.ask()
     site.tell(1, "ham")
-    assert site.tell(1, "spam", "bob").status_code == 200
+    assert site.tell(1, "spam", "bob").status_code == 409, "it was never his"
+    body = {"answers": [{"draw": 1, "label": "spam"}], "owner": "bob"}
+    assert site.post(f"{SPAM}/tell", body, "eve").json()["second_opinions"] == [1]
     assert site.get(f"{SPAM}/agreement").json()["n_items"] == 1
 
 

@@ -313,6 +313,8 @@ class _OfDraw(Event, frozen=True, kw_only=True):
         """Only a draw that the labeller was given can be answered, or passed on."""
         yield from super().why_not(state)
         yield from why_not_asked(state, self.draw)
+        if self.on_behalf_of is not None and state.settings.rules == 1:
+            yield f"its campaign has no analyst on behalf of {self.on_behalf_of!r:.80}"
         if self.on_behalf_of is None and not self.on_own_label:
             yield from why_not_given(state, self.draw, self.by)
 

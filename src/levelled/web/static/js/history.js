@@ -67,8 +67,8 @@ export class History {
     event.preventDefault();
     try {
       const answer = this.questions.answer();
-      if (answer) await post(apiOf("/amend"), { answers: [{ draw: this.draw, ...answer }] });
-      this.desk.complain(null);
+      const reply = answer && (await post(apiOf("/amend"), { answers: [{ draw: this.draw, ...answer }] }));
+      this.desk.complain(reply?.note);
     } catch (refused) {
       this.desk.complain(refused.message);
     }

@@ -212,7 +212,8 @@ class Desk {
       this.showState();
     };
     const label = entry.body.answers?.[0].label;
-    const what = label === undefined ? `Draw ${entry.draw}` : `Your label “${label}” of draw ${entry.draw} is not stored`;
+    const outcome = entry.isKept ? "will not count" : "is not stored";
+    const what = label === undefined ? `Draw ${entry.draw}` : `Your label “${label}” of draw ${entry.draw} ${outcome}`;
     const button = make("button", { type: "button", on: { click: dismiss } }, "Dismiss");
     return make("div", { class: "problem" }, `${what}: ${entry.refused}`, make("div", { class: "row" }, button));
   }

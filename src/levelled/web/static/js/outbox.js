@@ -28,7 +28,7 @@ export class Outbox {
     return this.sorted((entry) => !entry.refused);
   }
 
-  /** Entries that the server refused, with the reason in `refused`. */
+  /** Entries that the server refused, with the reason in `refused`, or kept although they will not count (`isKept`). */
   get refused() {
     return this.sorted((entry) => entry.refused);
   }
@@ -72,8 +72,9 @@ export class Outbox {
     for (let entry = this.waiting[0]; entry; entry = this.waiting[0]) {
       this.sending = entry.draw;
       try {
-        await post(apiOf(`/${entry.step}`), entry.body);
-        this.drop(entry.draw);
+        const { note } = await post(apiOf(`/${entry.step}`), entry.body);
+        if (note) this.keep({ ...entry, refused: note, isKept: true });
+        else this.drop(entry.draw);
         this.settle(null);
       } catch (refused) {
         if (refused.isPassing) {
