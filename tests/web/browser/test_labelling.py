@@ -64,6 +64,21 @@ def test_thirty_items_are_labelled_by_keyboard_with_undo_skip_and_reload(site: S
     expect(page.locator("#count")).to_have_text("30 of 100 labels")
 
 
+def test_a_label_that_came_late_is_said_not_to_count(site: Site) -> None:
+    site.create("late")
+    page = site.label("late")
+    campaign, draw = site.campaign("late"), draw_of(page)
+    campaign.give_back(everyone=True)
+    campaign.ask(draw, owner="bob")
+    campaign.tell(draw, "ham", owner="bob")
+    press(page, "2")
+    expect(page.locator("#problems")).to_contain_text("will not count")
+    assert [one.label for one in campaign.state.opinions[draw]] == ["spam"]
+    page.reload()
+    page.locator("#problems button").click()
+    expect(page.locator("#problems")).to_be_empty()
+
+
 def test_the_next_item_is_there_before_the_server_answers(site: Site) -> None:
     site.create("fast")
     page = site.label("fast")
