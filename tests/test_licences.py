@@ -27,9 +27,9 @@ def stated_licence(package: str) -> str | None:
     except PackageNotFoundError:
         return None
     kinds = [one for one in about.get_all("Classifier") or [] if one.startswith("License ::")]
-    if expression := about.get("License-Expression"):
-        return str(expression)
-    return kinds[0].rpartition(":: ")[2] if kinds else str(about.get("License"))
+    if "License-Expression" in about:
+        return about["License-Expression"]
+    return kinds[0].rpartition(":: ")[2] if kinds else about["License"]
 
 
 def test_every_direct_dependency_is_listed_with_the_licence_that_it_states() -> None:
