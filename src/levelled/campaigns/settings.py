@@ -392,8 +392,8 @@ class CampaignSettings(CampaignOptions):
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         # Left out where not set, as in logs of before.
-        later = {"allowed_labels": None, "normalise": False, "n_known": 0, "modules": {}}
-        later |= {"rules": 1}
+        later: dict[str, Any] = {"allowed_labels": None, "normalise": False, "n_known": 0}
+        later |= {"modules": {}, "rules": 1}
         plain = {name: one for name, one in plain.items() if one != later.get(name, ...)}
         questions = [one.notation for one in self.questions]
         looks = looks_to_json(self.looks)
