@@ -63,7 +63,7 @@ def run(folder: Path, words: list[str], given: str, calls: int) -> tuple[int, in
     for name in names:  # once here, and not again in each fork
         with suppress(ImportError):
             import_module(name)
-    return int(code), int(counted)
+    return int(str(code)), int(counted)
 
 
 def main(jobs: Path) -> None:
