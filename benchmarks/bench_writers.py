@@ -1,15 +1,17 @@
-"""Sixteen labellers at once on each store: how many steps each gets, and how long a step takes.
+"""Many labellers at once on each store: how many steps each gets, and how long a step takes.
 
 python benchmarks/bench_writers.py [seconds] [stores]
+python benchmarks/bench_writers.py 60 --writers 50
 
-A step is an ask or a tell. Raw transactions of as many processes are measured beside it: one row,
+A step is an ask or a tell. Another process audits the campaign again and again meanwhile, and must
+find nothing. Raw transactions of as many processes are measured beside it: one row,
 on the disk before the next begins. Last, another process asks on a pool of 200,000 rows, for which
 it has to open the pool and to draw, while the others work.
 """
 
+import argparse
 import multiprocessing
 import sqlite3
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -26,9 +28,10 @@ from kill_processes import write_pool
 from levelled.campaigns import Ask, Campaign, create_campaign, load_campaign
 from postgres_server import run_server
 
-WRITERS, ROWS, LARGE = 16, 20_000, 200_000
+ROWS, LARGE = 20_000, 200_000
 
-Step = Callable[[], object]
+Step = tuple[str, Callable[[], object]]
+"""A name and what to do."""
 
 
 def label(storage: str, name: str) -> Iterator[Step]:
@@ -36,8 +39,8 @@ def label(storage: str, name: str) -> Iterator[Step]:
     campaign = load_campaign("spam", storage=storage)
     while True:
         asks: list[Ask] = []
-        yield partial(_ask, campaign, name, asks)
-        yield partial(_tell, campaign, name, asks)
+        yield "ask", partial(_ask, campaign, name, asks)
+        yield "tell", partial(_tell, campaign, name, asks)
 
 
 def _ask(campaign: Campaign, name: str, asks: list[Ask]) -> None:
@@ -61,7 +64,7 @@ def insert_sqlite(storage: str, name: str) -> Iterator[Step]:
         database.execute("COMMIT")
 
     while True:
-        yield insert
+        yield "insert", insert
 
 
 def insert_postgres(storage: str, name: str) -> Iterator[Step]:
@@ -70,7 +73,8 @@ def insert_postgres(storage: str, name: str) -> Iterator[Step]:
 
     connection = psycopg.connect(storage, autocommit=True)
     while True:
-        yield lambda: connection.execute("INSERT INTO raw (body) VALUES (%s)", [name * 100])
+        insert = partial(connection.execute, "INSERT INTO raw (body) VALUES (%s)", [name * 100])
+        yield "insert", insert
 
 
 def make_raw(storage: str) -> None:
@@ -95,9 +99,10 @@ def work(
     out: Connection,
 ) -> None:
     """Take steps for a while; send how long each took, and what failed."""
-    waits, errors = [], []
+    waits: list[tuple[str, float]] = []
+    errors = []
     stream = steps(storage, name)
-    step = next(stream)
+    kind, step = next(stream)
     barrier.wait(120)
     end = perf_counter() + seconds
     while (start := perf_counter()) < end:
@@ -105,17 +110,30 @@ def work(
             step()
         except Exception as failed:  # noqa: BLE001
             errors.append(str(failed))
-        waits.append(perf_counter() - start)
-        step = next(stream)
+        waits.append((kind, perf_counter() - start))
+        kind, step = next(stream)
     out.send((waits, errors))
 
 
+def audit_often(storage: str, seconds: float) -> None:
+    end, n, found = perf_counter() + seconds, 0, list[str]()
+    while perf_counter() < end:
+        found += load_campaign("spam", storage=storage).audit()
+        n += 1
+    print(f"  {n} audits meanwhile found {len(found)} differences {found[:3]}", flush=True)
+
+
 def measure(
-    steps: Callable[[str, str], Iterator[Step]], storage: str, seconds: float, what: str
+    steps: Callable[[str, str], Iterator[Step]],
+    storage: str,
+    seconds: float,
+    what: str,
+    *,
+    writers: int,
 ) -> None:
     fork = multiprocessing.get_context("fork")
-    barrier, pipes, workers = fork.Barrier(WRITERS), [], []
-    for i in range(WRITERS):
+    barrier, pipes, workers = fork.Barrier(writers), [], []
+    for i in range(writers):
         here, there = fork.Pipe(duplex=False)
         arguments = (steps, storage, f"w{i}", seconds, barrier, there)
         workers.append(fork.Process(target=work, args=arguments))
@@ -126,22 +144,27 @@ def measure(
     for worker in workers:
         worker.join()
     counts = np.array([len(waits) for waits, _ in parts])
-    times = np.concatenate([waits for waits, _ in parts]) * 1e3
     errors = [error for _, part in parts for error in part]
-    p50, p99 = np.quantile(times, [0.5, 0.99])
     print(
-        f"{what}: {counts.sum() / seconds:.0f} steps a second, p50 {p50:.0f} ms, p99 {p99:.0f} ms, "
-        f"longest {times.max():.0f} ms, {len(errors)} errors; of {WRITERS} the slowest took "
-        f"{counts.min()} steps and the fastest {counts.max()}, slowest / mean "
+        f"{what}: {counts.sum() / seconds:.0f} steps a second, {len(errors)} errors; of {writers} "
+        f"the slowest took {counts.min()} steps and the fastest {counts.max()}, slowest / mean "
         f"{counts.min() / counts.mean():.2f}",
         flush=True,
     )
+    for kind in sorted({kind for waits, _ in parts for kind, _ in waits}):
+        times = [wait * 1e3 for waits, _ in parts for one, wait in waits if one == kind]
+        p50, p99 = np.quantile(times, [0.5, 0.99])
+        print(
+            f"  {kind}: p50 {p50:.0f} ms, p99 {p99:.0f} ms ({p99 / p50:.1f} times), longest "
+            f"{max(times):.0f} ms",
+            flush=True,
+        )
     for error in sorted(set(errors))[:3]:
         print(f"  {error}")
 
 
-def slow_ask(storage: str, seconds: float) -> None:
-    """Time an ask of a process that has yet to open the pool, while sixteen others work."""
+def slow_ask(storage: str, seconds: float, writers: int) -> None:
+    """Time an ask of a process that has yet to open the pool, while others work."""
     fork = multiprocessing.get_context("fork")
 
     def ask_often() -> None:
@@ -153,7 +176,7 @@ def slow_ask(storage: str, seconds: float) -> None:
 
     asking = fork.Process(target=ask_often)
     asking.start()
-    measure(label, storage, seconds, "  beside it, ask and tell")
+    measure(label, storage, seconds, "  beside it, ask and tell", writers=writers)
     asking.join(60)
 
 
@@ -167,7 +190,7 @@ def begin(folder: Path, storage: str, rows: int) -> None:
     campaign.tell(ask.draw, "spam")
 
 
-def main(seconds: float, stores: list[str]) -> None:
+def main(seconds: float, stores: list[str], writers: int) -> None:
     with tempfile.TemporaryDirectory(dir=".", prefix="bench-") as made, ExitStack() as stack:
         folder = Path(made)
         if "postgres" in stores:
@@ -181,13 +204,25 @@ def main(seconds: float, stores: list[str]) -> None:
                     storage = server.new_database()
                 begin(folder, storage, rows)
                 if rows == LARGE:
-                    slow_ask(storage, seconds / 2)
+                    slow_ask(storage, seconds / 2, writers)
                 else:
-                    measure(label, storage, seconds, f"{store}, ask and tell")
+                    measure(label, storage, seconds, f"{store}, ask and tell", writers=writers)
+                    auditing = multiprocessing.get_context("fork").Process(
+                        target=audit_often, args=(storage, seconds / 4)
+                    )
+                    auditing.start()
+                    what = f"{store}, ask and tell beside audits"
+                    measure(label, storage, seconds / 4, what, writers=writers)
+                    auditing.join()
                     make_raw(storage)
-                    measure(raw, storage, seconds / 4, f"{store}, raw transactions")
+                    what = f"{store}, raw transactions"
+                    measure(raw, storage, seconds / 4, what, writers=writers)
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    main(float(words[0]) if words else 60.0, words[1:] or ["sqlite", "postgres"])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("seconds", nargs="?", type=float, default=60.0)
+    parser.add_argument("stores", nargs="*", default=["sqlite", "postgres"])
+    parser.add_argument("--writers", type=int, default=16)
+    chosen = parser.parse_args()
+    main(chosen.seconds, chosen.stores, chosen.writers)

@@ -6,7 +6,6 @@ whatever happened to processes, disks, servers and connections in between.
 """
 
 import json
-import os
 import traceback
 from collections import Counter
 from collections.abc import Iterator
@@ -29,10 +28,11 @@ class Witness:
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
         self._path = folder / f"{name}.jsonl"
-        self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def write(self, what: str, draw: int, text: str) -> None:
-        os.write(self._file, f"{json.dumps([what, self.name, draw, text])}\n".encode())
+        line = f"{json.dumps([what, self.name, draw, text])}\n".encode()
+        with self._path.open("ab", buffering=0) as file:
+            file.write(line)
 
     @contextmanager
     def reporting(self) -> Iterator[None]:

@@ -388,6 +388,8 @@ def inject(
                     print(f"round {number + 1}: {after.n_events} events", flush=True)
             if unsound:
                 break
+    except KeyboardInterrupt:
+        print("stopped; the rounds so far:")
     finally:
         scene.end()
     return make_table(store, totals), not unsound

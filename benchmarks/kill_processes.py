@@ -5,20 +5,15 @@ python benchmarks/kill_processes.py postgres --rounds 200 --processes 8
 
 In each round the processes ask and tell as fast as they can and are killed (SIGKILL) after a random
 time; on PostgreSQL the server is killed too in every fourth round. Then all that was acknowledged
-must be in the log once, and nobody may have got an item that was out. At the end the rest is
-labelled (an item that nobody can get would be noticed), and the audit must pass.
+must be in the log once (`histories.py`), and nobody may have got an item that was out. At the end
+the rest is labelled (an item that nobody can get would be noticed), and the audit must pass.
 """
 
 import argparse
-import json
 import multiprocessing
-import os
 import sys
 import tempfile
 import time
-import traceback
-from collections import Counter
-from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -27,8 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from histories import Witness, check_history, read_steps
 from levelled.campaigns import Campaign, create_campaign, load_campaign
-from levelled.campaigns.log.records import verify
 from levelled.campaigns.stores import open_store
 from levelled.errors import StorageError
 from postgres_server import PostgresServer, run_server
@@ -50,25 +45,17 @@ def open_campaign(storage: str) -> Campaign | None:
         return None
 
 
-def label_or_report(storage: str, name: str, acknowledged: Path) -> None:
-    """Label until the process is killed; an error is written down for the check."""
-    try:
-        label_forever(storage, name, acknowledged)
-    except Exception:
-        acknowledged.with_suffix(".error").write_text(traceback.format_exc())
-        raise
-
-
-def label_forever(storage: str, name: str, acknowledged: Path) -> None:
-    """Ask and tell; write down each step once it is acknowledged."""
-    said = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    while (campaign := open_campaign(storage)) is None:
-        time.sleep(0.05)
-    while True:
-        for ask in campaign.ask(2, owner=name):
-            os.write(said, f"{json.dumps(['asked', name, ask.draw])}\n".encode())
-            campaign.tell(ask.draw, "spam", owner=name)
-            os.write(said, f"{json.dumps(['told', name, ask.draw])}\n".encode())
+def label_forever(storage: str, witness: Witness) -> None:
+    """Ask and tell until the process is killed; write down each step."""
+    with witness.reporting():
+        while (campaign := open_campaign(storage)) is None:
+            time.sleep(0.05)
+        while True:
+            for ask in campaign.ask(2, owner=witness.name):
+                witness.write("asked", ask.draw, "")
+                witness.write("telling", ask.draw, "spam")
+                campaign.tell(ask.draw, "spam", owner=witness.name)
+                witness.write("told", ask.draw, "spam")
 
 
 def run_round(
@@ -76,15 +63,15 @@ def run_round(
 ) -> None:
     """Let processes work and kill them; then kill and start the server, if it is given."""
     fork = multiprocessing.get_context("fork")
-    before = len(list(acknowledged_steps(folder)))
+    before = count_told(folder)
     workers = [
-        fork.Process(target=label_or_report, args=(storage, f"w{i}", folder / f"w{i}.jsonl"))
+        fork.Process(target=label_forever, args=(storage, Witness(folder, f"w{i}")))
         for i in range(processes)
     ]
     for worker in workers:
         worker.start()
     deadline = time.monotonic() + 60
-    while len(list(acknowledged_steps(folder))) < before + processes:
+    while count_told(folder) < before + processes:
         assert time.monotonic() < deadline, "nobody could work"
         time.sleep(0.01)
     time.sleep(seconds)
@@ -99,21 +86,17 @@ def run_round(
         server.start()
 
 
-def acknowledged_steps(folder: Path) -> Iterator[tuple[str, str, int]]:
-    for path in folder.glob("*.jsonl"):
-        for line in path.read_text().splitlines(keepends=True):
-            if line.endswith("\n"):
-                yield tuple(json.loads(line))
+def count_told(folder: Path) -> int:
+    return sum(step[0] == "told" for step in read_steps(folder))
 
 
 def check_log(storage: str, folder: Path) -> tuple[int, int]:
     """Check the log against what was acknowledged; returns the number of events and of labels."""
-    errors = [path.read_text() for path in folder.glob("*.error")]
-    assert not errors, "a labeller failed:\n" + "\n".join(errors)
+    outcome = check_history(storage, "spam", folder)
+    assert outcome.is_sound, outcome.complaints()
     with open_store(storage, create=False) as store:
         events = store.events("spam")
-    assert verify(events) is None
-    told, asked = Counter[tuple[str, int]](), set[tuple[str, int]]()
+    told = set[int]()
     out: dict[int, tuple[str, datetime]] = {}
     for event in (stored.event for stored in events):
         at = datetime.fromisoformat(event["at"])
@@ -122,14 +105,9 @@ def check_log(storage: str, folder: Path) -> tuple[int, int]:
                 owner, until = out.get(draw, (event["by"], at))
                 assert owner == event["by"] or until <= at, f"draw {draw} was out and given away"
                 out[draw] = event["by"], datetime.fromisoformat(event["until"])
-                asked.add((event["by"], draw))
         elif event["type"] == "answered":
-            told[event["by"], event["draw"]] += 1
-    assert max(told.values(), default=1) == 1, "an answer was stored twice"
-    for step, name, draw in acknowledged_steps(folder):
-        is_there = (name, draw) in (asked if step == "asked" else told)
-        assert is_there, f"{step} {draw} of {name} is lost"
-    return len(events), len({draw for _, draw in told})
+            told.add(event["draw"])
+    return len(events), len(told)
 
 
 def finish(campaign: Campaign) -> int:

@@ -1,5 +1,6 @@
 """PostgreSQL: one server for a team, on which everybody writes at once and in turn."""
 
+import logging
 import random
 import re
 import time
@@ -220,6 +221,9 @@ def _impatient(driver: Any) -> Any:  # noqa: ANN401
     The system notices a machine that vanished, but not a server behind a tunnel or relay that keeps
     its end open and lets nothing through.
     """
+
+    # Or it would print lines of its own beside the error that says it all.
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
     class Impatient(driver.Connection):  # type: ignore[misc]
         def wait(self, gen: Any, *more: Any, **options: Any) -> Any:  # noqa: ANN401
