@@ -161,7 +161,7 @@ def test_a_campaign_of_before_goes_on_by_its_own_rules(tmp_path: Path) -> None:
     store = campaign._log.store
     campaign.delete()
     old = {**first, "settings": settings}
-    store.update("spam", lambda _: ([old, *others], 0))
+    store.update("spam", lambda _, __: ([old, *others], 0))
     again = Campaign("spam", store)
     assert again.settings.rules == 1
     hand_out(again)

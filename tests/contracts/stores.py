@@ -4,6 +4,7 @@ import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -247,7 +248,10 @@ class StoreContract:
     def test_an_update_is_decided_on_what_is_stored(self, store: Store) -> None:
         store.append("digits", [{"step": 0}, {"step": 1}], expected=0)
 
-        def decide(read: Read) -> tuple[list[dict[str, Any]], int]:
+        began = store.now()
+
+        def decide(read: Read, now: datetime) -> tuple[list[dict[str, Any]], int]:
+            assert began <= now <= store.now()
             assert read(0) == store.events("digits")
             assert read(1) == store.events("digits", 1)
             return [{"step": 2}, {"step": 3}], 2
@@ -257,20 +261,20 @@ class StoreContract:
         assert verify(store.events("digits")) is None
 
     def test_a_decision_that_is_refused_stores_nothing(self, store: Store) -> None:
-        def refuse(read: Read) -> tuple[list[dict[str, Any]], int]:
+        def refuse(read: Read, _: datetime) -> tuple[list[dict[str, Any]], int]:
             raise InputError(f"There are {len(read(0))} events.")
 
         with pytest.raises(InputError, match="There are 0 events"):
             store.update("digits", refuse)
         with pytest.raises(ConflictError):
-            store.update("digits", lambda _: ([{"step": 1}], 1))
-        assert store.update("digits", lambda _: ([], 0)) == -1
+            store.update("digits", lambda _, __: ([{"step": 1}], 1))
+        assert store.update("digits", lambda _, __: ([], 0)) == -1
         assert store.append("digits", [{"step": 0}], expected=0) == 0
 
     def test_nobody_overtakes_a_decision_that_takes_long(self, store: Store) -> None:
         started = threading.Event()
 
-        def decide(read: Read) -> tuple[list[dict[str, Any]], int]:
+        def decide(read: Read, _: datetime) -> tuple[list[dict[str, Any]], int]:
             seen = len(read(0))
             started.set()
             time.sleep(0.1)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.file_draws import draw_from_file
     from levelled.campaigns.log.records import Ask, OpenItem
     from levelled.campaigns.people.labellers import Agreement, Pace
+    from levelled.campaigns.people.waiting import Waiting
     from levelled.campaigns.settings import Question
     from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
     from levelled.metrics.comparison import Figure
@@ -34,6 +35,7 @@ __all__ = [
     "Pace",
     "Question",
     "Upgrade",
+    "Waiting",
     "backup",
     "copy",
     "create_campaign",
@@ -57,6 +59,7 @@ __getattr__ = lazy_names(
         "levelled.campaigns.file_draws": "draw_from_file",
         "levelled.campaigns.log.records": "Ask OpenItem",
         "levelled.campaigns.people.labellers": "Agreement Pace",
+        "levelled.campaigns.people.waiting": "Waiting",
         "levelled.campaigns.settings": "Question",
         "levelled.campaigns.stores": "Upgrade backup copy open_store place_of upgrade",
         "levelled.metrics.comparison": "Figure",

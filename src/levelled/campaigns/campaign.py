@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.figures.figures import CampaignDiagnosis
     from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.people.labellers import Agreement, Pace
+    from levelled.campaigns.people.waiting import Waiting
     from levelled.metrics.comparison import Comparison, Figure
     from levelled.metrics.judging import JudgeReport
     from levelled.metrics.planning import Plan
@@ -51,11 +52,6 @@ if TYPE_CHECKING:
 
 AHEAD = 1000
 """The number of draws made ahead where there is no budget."""
-
-
-def current_time() -> datetime:
-    """The time for the next event."""
-    return datetime.now(UTC)
 
 
 class Campaign:
@@ -145,7 +141,12 @@ class Campaign:
     # What labellers do.
 
     def ask(
-        self, n: int = 1, *, owner: str | None = None, lease_seconds: int | None = None
+        self,
+        n: int = 1,
+        *,
+        owner: str | None = None,
+        lease_seconds: int | None = None,
+        besides: Iterable[int] = (),
     ) -> list[Ask]:
         """Up to n items to label; they are kept for `owner` until their lease runs out.
 
@@ -153,12 +154,18 @@ class Campaign:
         a name all are new ones, because somebody else may have those that are out.
         Each draw was stored with its probability before it is shown here. There are fewer items
         if the budget is used up or too many are in flight already; `note` then says why.
-        `lease_seconds` makes the lease shorter than that of the campaign; `renew` prolongs it.
+
+        Parameters
+        ----------
+        n : The number of items.
+        owner : Name of the labeller.
+        lease_seconds : How long they are kept, if shorter than in the campaign; see `renew`.
+        besides : Draws whose answers are on their way: they are not handed out again.
         """
-        n, seconds = whole("n", n, least=1), _check_seconds(lease_seconds)
+        n, seconds, done = whole("n", n, least=1), _check_seconds(lease_seconds), [*besides]
         if self._must_draw(state := self._log.known_state, n):
             self._pool.at(state, len(state.draws) + 1)  # opened before anybody has to wait for it
-        return self._hand_out(n, owner, seconds)
+        return self._hand_out(n, owner, seconds, done)
 
     def mine(self, owner: str | None = None) -> list[Ask]:
         """The owner's open items again, with the same numbers; their leases begin anew.
@@ -169,13 +176,21 @@ class Campaign:
 
     def renew(
         self, draws: Iterable[int], *, owner: str | None = None, lease_seconds: int | None = None
-    ) -> None:
-        """Prolong the leases of some of the owner's items; those that others have stay theirs.
+    ) -> list[int]:
+        """Prolong the leases of some of the owner's items, and return those that are kept now.
 
-        It stores nothing while more than half of the time is left.
+        Items that others have by now stay theirs. It stores nothing while more than half of the
+        time is left.
         """
-        wanted, seconds = [*draws], _check_seconds(lease_seconds)
-        self._do(lambda state: decide.renew(state, wanted, owner, current_time(), seconds))
+        wanted, seconds, kept = [*draws], _check_seconds(lease_seconds), list[int]()
+
+        def renew(state: CampaignState, now: datetime) -> Sequence[Event]:
+            events = decide.renew(state, wanted, owner, now, seconds)
+            kept[:] = decide.draws_in_flight(apply_events(events, state), owner, now)
+            return events
+
+        self._do(renew)
+        return [draw for draw in kept if draw in {*wanted}]
 
     def give_back(
         self,
@@ -198,9 +213,7 @@ class Campaign:
         """
         wanted = None if draws is None else list(draws)
         events = self._log.do(
-            lambda state: decide.give_back(
-                state, owner, wanted, everyone, current_time(), on_behalf_of
-            )
+            lambda state, now: decide.give_back(state, owner, wanted, everyone, now, on_behalf_of)
         )
         return [draw for event in events for draw in event.draws]
 
@@ -250,7 +263,7 @@ class Campaign:
         """
         messages = list(answers)
         return self._do_noting(
-            lambda state: decide.tell_all(state, messages, owner, current_time(), on_behalf_of)
+            lambda state, now: decide.tell_all(state, messages, owner, now, on_behalf_of)
         )
 
     def amend(
@@ -294,18 +307,25 @@ class Campaign:
         """
         messages = list(answers)
         return self._do_noting(
-            lambda state: decide.amend_all(state, messages, owner, current_time(), on_behalf_of)
+            lambda state, now: decide.amend_all(state, messages, owner, now, on_behalf_of)
         )
 
-    def undo(self, *, owner: str | None = None, on_behalf_of: str | None = None) -> int:
+    def undo(
+        self,
+        *,
+        owner: str | None = None,
+        on_behalf_of: str | None = None,
+        lease_seconds: int | None = None,
+    ) -> int:
         """Withdraw the owner's last label, amendment or mark as unlabelable; return its draw.
 
         The draw has the label before the amendment again, or another labeller's second opinion;
         without either it is open and kept for the owner. An analyst, the owner, may do so on
         behalf of a labeller.
         """
+        seconds = _check_seconds(lease_seconds)
         (event,) = self._log.do(
-            lambda state: decide.undo(state, owner, current_time(), on_behalf_of)
+            lambda state, now: decide.undo(state, owner, now, on_behalf_of, seconds)
         )
         return event.draw
 
@@ -328,7 +348,7 @@ class Campaign:
         """
         step = partial(decide.set_aside, Skipped, reason=reason)
         draw = whole("draw", draw, least=1)
-        self._do(lambda state: step(state, draw, owner, current_time(), on_behalf_of))
+        self._do(lambda state, now: step(state, draw, owner, now, on_behalf_of))
 
     def mark_unlabelable(
         self, draw: int, *, reason: str, owner: str | None = None, on_behalf_of: str | None = None
@@ -344,11 +364,17 @@ class Campaign:
         """
         step = partial(decide.set_aside, Resolved, reason=reason)
         draw = whole("draw", draw, least=1)
-        self._do(lambda state: step(state, draw, owner, current_time(), on_behalf_of))
+        self._do(lambda state, now: step(state, draw, owner, now, on_behalf_of))
 
     def open_items(self) -> list[OpenItem]:
         """Every item that was handed out and has no label yet: who has it, and since when."""
         return decide.open_items(self.state)
+
+    def waiting(self) -> Waiting | None:
+        """The labels that no figure counts yet, because somebody has had earlier items for long."""
+        from levelled.campaigns.people.waiting import labels_waiting
+
+        return labels_waiting(self.state, self._log.now())
 
     # What analysts read.
 
@@ -601,14 +627,13 @@ class Campaign:
         from levelled.sources import open_pool
 
         opened = open_pool(predictions, classes=self.settings.classes)
-        at = decide.time_text(current_time())
 
-        def attached(state: CampaignState) -> Sequence[Event]:
-            known = dict(enumerate(state.known_items))
+        def attached(state: CampaignState, now: datetime) -> Sequence[Event]:
+            known, at = dict(enumerate(state.known_items)), decide.time_text(now)
             return [attach_event(state.settings, state.draws, opened, model, at=at, known=known)]
 
         if opened.source is None:
-            attached(self.state)  # refuses first
+            attached(self.state, self._log.now())  # refuses first
             name = f"{self.name}-{model}-{opened.fingerprint[:12]}"
             opened = keep_frame(opened, name, self._log.store.address)
         self._do(attached)
@@ -622,8 +647,8 @@ class Campaign:
         """
         from levelled.campaigns.drawing.known import known_events
 
-        def known(state: CampaignState) -> Sequence[Event]:
-            events, self.note = known_events(self.pool(), state, labels, owner, current_time())
+        def known(state: CampaignState, now: datetime) -> Sequence[Event]:
+            events, self.note = known_events(self.pool(), state, labels, owner, now)
             return events
 
         stored = self._log.do(known)
@@ -649,12 +674,12 @@ class Campaign:
         self._record(LossesReplaced, owner, **named)
 
     def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
-        """Change the kind of further draws, budget, target_width, lease_seconds or in_flight."""
+        """Change the kind of draws, budget, target width, leases, or items in flight."""
         if "kind" in settings:
             from levelled.campaigns.drawing.pools import check_kind
 
             check_kind(self.settings, settings["kind"], self.pool)
-        self._do(lambda state: decide.change(state, owner, current_time(), **settings))
+        self._do(lambda state, now: decide.change(state, owner, now, **settings))
 
     def close(self, *, reason: str = "finished", owner: str | None = None) -> None:
         """End the campaign; its estimates remain."""
@@ -666,8 +691,9 @@ class Campaign:
 
     def rename(self, name: str, *, owner: str | None = None) -> None:
         """Give the campaign another name; its log records when, and by whom."""
-        make = partial(decide.make_event, Renamed, owner=owner, now=current_time(), name=name)
-        self._log.rename(name, make)
+        self._log.rename(
+            name, lambda state, now: decide.make_event(Renamed, state, owner, now, name=name)
+        )
         self.name = name
 
     def delete(self) -> None:
@@ -693,24 +719,30 @@ class Campaign:
         needed = min(state.n_asked + n, state.last_draw)
         return state.closed is None and needed > len(state.draws)
 
-    def _draw_ahead(self, state: CampaignState, n: int) -> list[Event]:
+    def _draw_ahead(self, state: CampaignState, n: int, now: datetime) -> list[Event]:
         """The events of further draws, until n more can be handed out."""
         if not self._must_draw(state, n):
             return []
         from levelled.campaigns.drawing.drawing import draw_events
 
         pool = self._pool.at(state, len(state.draws) + 1)
-        return draw_events(pool, state, state.n_asked + n, at=decide.time_text(current_time()))
+        return draw_events(pool, state, state.n_asked + n, at=decide.time_text(now))
 
-    def _hand_out(self, n: int | None, owner: str | None, seconds: int | None = None) -> list[Ask]:
+    def _hand_out(
+        self,
+        n: int | None,
+        owner: str | None,
+        seconds: int | None = None,
+        besides: Sequence[int] = (),
+    ) -> list[Ask]:
         """Hand out n items, after further draws if they are needed; None for the owner's again."""
         asks: list[Ask] = []
 
-        def decide_both(state: CampaignState) -> Sequence[Event]:
-            own = 0 if owner is None else len(decide.draws_kept_for(state, owner))
-            drawn = [] if n is None else self._draw_ahead(state, n - own)
+        def decide_both(state: CampaignState, now: datetime) -> Sequence[Event]:
+            own = 0 if owner is None else len({*decide.draws_kept_for(state, owner)} - {*besides})
+            drawn = [] if n is None else self._draw_ahead(state, n - own, now)
             newer = apply_events(drawn, state)
-            handout = decide.ask(newer, n, owner, current_time(), seconds)
+            handout = decide.ask(newer, n, owner, now, seconds, besides)
             asks[:], self.note = handout.asks, handout.note
             return [*drawn, *handout.events]
 
@@ -719,13 +751,13 @@ class Campaign:
 
     def _record(self, kind: type[Event], owner: str | None, **payload: Any) -> None:  # noqa: ANN401
         """Append an event that holds what it is given, unless it cannot happen."""
-        self._do(lambda state: [decide.make_event(kind, state, owner, current_time(), **payload)])
+        self._do(lambda state, now: [decide.make_event(kind, state, owner, now, **payload)])
 
-    def _do_noting(self, decision: Callable[[CampaignState], Sequence[Answered]]) -> int:
+    def _do_noting(self, decision: Callable[[CampaignState, datetime], Sequence[Answered]]) -> int:
         """Append labels, and note which of them do not count; the number of events."""
 
-        def decide_and_note(state: CampaignState) -> Sequence[Answered]:
-            told = decision(state)
+        def decide_and_note(state: CampaignState, now: datetime) -> Sequence[Answered]:
+            told = decision(state, now)
             self.second_opinions, self.note = decide.note_uncounted(state, told)
             return told
 

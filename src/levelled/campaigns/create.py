@@ -30,6 +30,7 @@ from levelled.campaigns.drawing.pools import (
     place_of,
     settings_of_pool,
 )
+from levelled.campaigns.log.decide import time_text
 from levelled.campaigns.log.events import Answered, Created, Drawn, Event, LabelsKnown, Leased
 from levelled.campaigns.log.records import KnownLabels, to_plain
 from levelled.campaigns.log.state import check_name
@@ -118,7 +119,8 @@ def create_campaign(new: NewCampaign) -> Campaign:
     pool = new.pool if isinstance(new.pool, Pool) else _open(new)
     new = replace(new, slices=[*dict.fromkeys((*new.slices, *pool.choices.said("slice")))])
     settings = replace(_settle(new, metrics, pool), modules=modules)
-    events, note = _first_events(new, pool, settings)
+    now = datetime.now(UTC) if store is None else store.now()
+    events, note = _first_events(new, pool, settings, time_text(now))
     store = open_store(new.storage) if store is None else store
     try:
         store.append(new.name, events, expected=0)
@@ -209,13 +211,12 @@ def _refuse_mixed(metrics: Sequence[Metric], by_model: Mapping[str, PoolPredicti
 
 
 def _first_events(
-    new: NewCampaign, pool: Pool, settings: CampaignSettings
+    new: NewCampaign, pool: Pool, settings: CampaignSettings, at: str
 ) -> tuple[list[dict[str, Any]], str | None]:
     """The creation of the campaign, labels known beforehand, its first draws, labels of a sample.
 
     With a note on labels that are not of the pool, if there are any.
     """
-    at = datetime.now(UTC).isoformat(timespec="seconds")
     known = _read_known(new, pool, settings)
     sample = _read_sample(new, pool, settings, known.rows)
     settings = replace(settings, n_known=len(known.rows), n_sampled=len(sample.rows))

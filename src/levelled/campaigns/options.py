@@ -143,6 +143,15 @@ class CampaignOptions:
             "How long an item is kept for its labeller.", least=1, most=_YEAR, changeable=True
         ),
     ] = 24 * 3600
+    away_seconds: Annotated[
+        int,
+        _labelling(
+            "How long an item on a page or in a terminal is kept for a labeller who is not seen.",
+            least=1,
+            most=_YEAR,
+            changeable=True,
+        ),
+    ] = 2 * 60  # as long as a labeller may be offline or elsewhere before the others go on
     score: Annotated[
         str,
         _draws(

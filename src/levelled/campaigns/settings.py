@@ -13,7 +13,7 @@ and exported with it.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
@@ -391,10 +391,11 @@ class CampaignSettings(CampaignOptions):
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        # Left out where not set, as in logs of before.
-        later: dict[str, Any] = {"allowed_labels": None, "normalise": False, "n_known": 0}
-        later |= {"modules": {}, "rules": 1}
-        plain = {name: one for name, one in plain.items() if one != later.get(name, ...)}
+        # Left out where they are as in logs of before.
+        later = ("allowed_labels", "normalise", "n_known", "away_seconds", "rules")
+        usual = {one.name: one.default for one in fields(self) if one.name in later}
+        usual["modules"] = {}
+        plain = {name: one for name, one in plain.items() if one != usual.get(name, MISSING)}
         questions = [one.notation for one in self.questions]
         looks = looks_to_json(self.looks)
         plain |= {"metrics": [*plain.pop("metric_names")], "looks": looks, "questions": questions}

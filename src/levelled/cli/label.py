@@ -1,8 +1,9 @@
 """`levelled label`: label items one after another in the terminal."""
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from levelled.campaigns import Ask, Campaign, Question
     from levelled.sources import ShownField
 
+_RENEWALS = 4  # in the time for which an item is kept: one that gets lost does no harm
 _KEYS = "s skip   u undo   f note   g guidelines   ? help   q quit"
 _HELP = """\
 - `1` to `9` and `0` pick a class or a rating. The label is stored at once, or after the last
@@ -30,7 +32,7 @@ _HELP = """\
 - `f` writes a note that is stored with the label.
 - `g` shows the guidelines, `?` this help.
 - The arrows, `j`, `k`, Page Up and Page Down scroll.
-- `q` stops. The open item is kept for you.
+- `q` stops. The open item is given back, for whoever asks next.
 
 Each label is stored as soon as it is given, so nothing is lost if the connection breaks.
 """
@@ -50,8 +52,9 @@ def label(campaign: OpenedWithFiles, owner: Owner = None) -> None:
         )
     with open_screen() as screen:
         session = _Session(campaign, owner, screen)
-        with suppress(KeyboardInterrupt):  # as good as q: every label is stored
+        with session.renewing(), suppress(KeyboardInterrupt):  # as good as q: labels are stored
             session.run()
+    session.give_back()
     show.tell(session.summary())
     campaign.keep()
 
@@ -74,6 +77,9 @@ class _Session:
         self._owner = owner
         self._screen = screen
         self._questions = campaign.questions
+        self._away = campaign.settings.away_seconds
+        self._open: set[int] = set()
+        """The draws that this sitting has asked for and not answered."""
         self._n_told = self._n_late = 0
         self._message = ""
         self._why_ended = ""
@@ -96,12 +102,41 @@ class _Session:
         draft: _Draft | None = None
         while not self._stopped:
             if draft is None:
-                asks = self._campaign.ask(1, owner=self._owner)
+                asks = self._campaign.ask(1, owner=self._owner, lease_seconds=self._away)
                 if not asks:
                     self._why_ended = f": {self._campaign.note}"
                     return
                 draft = _Draft(asks[0])
-            draft = self._take_step(draft)
+            self._open.add(draft.ask.draw)
+            further = self._take_step(draft)
+            if further is None:
+                self._open.discard(draft.ask.draw)
+            draft = further
+
+    @contextmanager
+    def renewing(self) -> Iterator[None]:
+        """Keep the item for the labeller meanwhile, from another thread: reading a key blocks."""
+        ended, sibling = threading.Event(), self._campaign.sibling()
+
+        def renew() -> None:
+            while not ended.wait(self._away / _RENEWALS):
+                with suppress(LevelledError):  # whoever takes the next step is told
+                    sibling.renew([*self._open], owner=self._owner, lease_seconds=self._away)
+
+        thread = threading.Thread(target=renew, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def give_back(self) -> None:
+        """End the lease of the open item, unless somebody else has it by now."""
+        if self._open:
+            with suppress(LevelledError):
+                self._campaign.give_back(owner=self._owner, draws=self._open)
+                self._why_ended = self._why_ended or "; the open item is given back"
 
     def summary(self) -> str:
         """What was stored, and why there is nothing more to do."""
@@ -209,17 +244,23 @@ class _Session:
 
     def _back(self, draft: _Draft) -> _Draft | None:
         """Go back one question, or withdraw the last label and show its item again."""
+        from levelled.campaigns import Ask
+        from levelled.campaigns.people.shown import shown_data
+
         if draft.step:
             return replace(draft, step=draft.step - 1)
         answers = self._campaign.state.answers
-        draw = self._campaign.undo(owner=self._owner)
-        again = [one for one in self._campaign.mine(self._owner) if one.draw == draw]
-        if not again:
+        draw = self._campaign.undo(owner=self._owner, lease_seconds=self._away)
+        state = self._campaign.state
+        if draw not in state.open_draws():
             self._message = f"item {draw} is as it was before"
             return draft
         self._n_told = max(self._n_told - 1, 0)
         self._message = f"the label of item {draw} is withdrawn"
-        return _Draft(again[0], answers[draw].note if draw in answers else None)
+        item = state.draws[draw - 1]
+        shown = shown_data(state.settings, item)
+        again = Ask(draw, item.id, shown, state.leases[draw].until)
+        return _Draft(again, answers[draw].note if draw in answers else None)
 
     def _write_note(self, draft: _Draft) -> _Draft:
         note = self._screen.ask("Note:", draft.note or "")
@@ -234,11 +275,6 @@ class _Session:
 
     def _stop(self, draft: _Draft) -> _Draft:
         self._stopped = True
-        name, owner = self._campaign.name, self._owner
-        self._why_ended = (
-            f"; item {draft.ask.draw} is kept for {owner} (to free it: levelled open {name} "
-            f"--return --owner {owner})"
-        )
         return draft
 
 

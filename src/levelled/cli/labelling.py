@@ -198,7 +198,7 @@ def _set_aside(
 
 
 def _undo(campaign: "Campaign", actor: _Actor) -> None:
-    draw = campaign.undo(**actor)
+    draw = campaign.undo(owner=actor["owner"], on_behalf_of=actor["on_behalf_of"])
     state = campaign.state
     if draw in state.unlabelable:
         now = "is unlabelable again"
@@ -300,6 +300,7 @@ def open_(
         columns = ["draw", "id", "labeller", "since", "until"]
         title = f"Open items of {campaign.name}"
         show.data(form, items, lambda: show.show_rows(title, columns, rows, figures=False))
+        show.tell_waiting(campaign)
 
 
 def _of(owner: str | None) -> str:

@@ -70,6 +70,7 @@ def status(campaign: Opened, form: Format = None) -> None:
     campaign.keep()
     _tell_not_checked(*summary["metrics"])
     show.data(form, [summary], lambda: _show_status(campaign, summary))
+    show.tell_waiting(campaign)
 
 
 def _tell_not_checked(*metrics: str) -> None:
@@ -136,6 +137,7 @@ def estimate(
         figures, last_hash = campaign.estimate(), campaign.last_hash
         reached = campaign.is_reached(figures, target_width)
         _show_figures(figures, chosen, campaign, last_hash)
+    show.tell_waiting(campaign)
     campaign.keep()
     if not reached:
         raise click.exceptions.Exit(NOT_YET)

@@ -45,6 +45,14 @@ def tell(message: str) -> None:
     click.echo(plain(message, 5000), err=True)
 
 
+def tell_waiting(campaign: "Campaign") -> None:
+    """Print to stderr which labels no figure counts yet, and how to go on."""
+    waiting = campaign.waiting()
+    if waiting is not None:
+        free = f". To free them: levelled open {campaign.name} --return --all"
+        tell(waiting.text + (free if waiting.draws else ""))
+
+
 def show_rows(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, figures: bool = True
 ) -> None:

@@ -289,3 +289,20 @@ def test_a_state_is_not_changed_by_what_comes_after_it() -> None:
     before = (dict(state.leases), dict(state.answers), state.n_events, len(state.draws))
     tell_label(skip_item(state, 1, "ann"), 2, "ham")
     assert (state.leases, state.answers, state.n_events, len(state.draws)) == before
+
+
+def test_a_draw_whose_answer_is_on_its_way_is_not_handed_out_again() -> None:
+    state, _ = ask_items(started(), 2, "ann")
+    handout = decide.ask(state, 1, "ann", after(1), 5, besides=[1, 2])
+    assert [one.draw for one in handout.asks] == [3]
+    late = decide.ask(state, 1, "bob", after(LEASE), besides=[1])
+    assert [one.draw for one in late.asks] == [2], "also not once its lease ran out"
+
+
+def test_a_lease_that_ran_out_is_renewed_unless_another_has_the_item() -> None:
+    state, _ = ask_items(started(), 2, "ann")
+    state, _ = ask_items(state, 1, "bob", at=LEASE)
+    events = decide.renew(state, [1, 2], "ann", after(LEASE + 1))
+    state = apply_events(events, state)
+    assert decide.draws_in_flight(state, "ann", after(LEASE + 1)) == [2]
+    assert decide.draws_in_flight(state, "bob", after(LEASE + 1)) == [1]

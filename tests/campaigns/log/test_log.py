@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def test_a_campaign_that_is_not_there_is_named(tmp_path: Path) -> None:
         with pytest.raises(CampaignError, match="no campaign 'spam'"):
             _ = CampaignLog("spam", store).state
         with pytest.raises(CampaignError, match="no campaign 'spam'"):
-            CampaignLog("spam", store).do(lambda _: [])
+            CampaignLog("spam", store).do(lambda _, __: [])
 
 
 def test_a_slow_step_is_decided_once_while_others_write(tmp_path: Path) -> None:
@@ -33,7 +34,7 @@ def test_a_slow_step_is_decided_once_while_others_write(tmp_path: Path) -> None:
     (ask,) = campaign.ask(1, owner="ann")
     decided, started = list[int](), threading.Event()
 
-    def decide_slowly(state: CampaignState) -> Sequence[Event]:
+    def decide_slowly(state: CampaignState, _: datetime) -> Sequence[Event]:
         decided.append(len(state.answers))
         started.set()
         time.sleep(0.2)
@@ -65,7 +66,7 @@ def test_somebody_who_never_waits_is_a_conflict_in_the_end(tmp_path: Path) -> No
     stamp = "2026-11-16T09:00:00+00:00"
     nothing = Leased(at=stamp, by=None, draws=[], until=stamp)
 
-    def overtake(state: CampaignState) -> Sequence[Event]:
+    def overtake(state: CampaignState, _: datetime) -> Sequence[Event]:
         with campaign._log.store._database.writing() as connection:
             connection.execute(
                 "INSERT INTO events (campaign, seq, prev_hash, hash, body) "

@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,9 @@ def test_a_connection_lost_while_deciding_stores_the_events_once(
 ) -> None:
     calls = 0
 
-    def decide(read: Callable[[int], list[StoredEvent]]) -> tuple[Sequence[dict[str, Any]], int]:
+    def decide(
+        read: Callable[[int], list[StoredEvent]], _: datetime
+    ) -> tuple[Sequence[dict[str, Any]], int]:
         nonlocal calls
         calls += 1
         seen = len(read(0))
@@ -341,7 +344,7 @@ def test_turns_come_in_the_order_of_arrival(
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
     def append(writer: int) -> None:
-        store.update("digits", lambda read: ([{"by": writer}], len(read(0))))
+        store.update("digits", lambda read, _: ([{"by": writer}], len(read(0))))
 
     with ThreadPoolExecutor(8) as threads, store._database.turn("digits"):
         for writer in range(8):

@@ -122,21 +122,33 @@ def ask(
     owner: str | None,
     now: datetime,
     lease_seconds: int | None = None,
+    besides: Sequence[int] = (),
 ) -> Handout:
     """Hand out up to n items: the owner's open ones again, then what others left, then new draws.
 
     An item is offered again when its lease has run out, and to another labeller when one skipped
     it. The number of items in flight is capped, because the estimate cannot use later draws
     before all of them are labelled. Where n is None, only the owner's open items are handed out.
+
+    Parameters
+    ----------
+    state : The campaign by now.
+    n : The number of items.
+    owner : Name of the labeller.
+    now : The time.
+    lease_seconds : How long they are kept for the labeller; by default as the campaign says.
+    besides : Draws that the labeller has answered, though the answer may not be stored yet.
     """
     refuse_closed(state)
     # Without a name, open items are given again only on demand: somebody else may have them.
-    own = [] if owner is None and n is not None else draws_kept_for(state, owner)
+    kept = [] if owner is None and n is not None else draws_kept_for(state, owner)
+    own = [draw for draw in kept if draw not in {*besides}]
     in_flight = _in_flight(state, now)
     again = [draw for draw in own if draw in in_flight][:n]
     wanted = (len(own) if n is None else n) - len(again)
     room = max(state.settings.in_flight - len(in_flight), 0)
-    new = [*islice(_offers(state, owner, in_flight, own), min(wanted, room))]
+    offers = _offers(state, owner, in_flight | {*besides}, own)
+    new = [*islice(offers, min(wanted, room))]
     draws, note = [*again, *new], _note(state, wanted, room, len(new), owner)
     if n is None:
         draws.sort()
@@ -157,15 +169,18 @@ def renew(
     now: datetime,
     lease_seconds: int | None = None,
 ) -> tuple[Event, ...]:
-    """Let the leases of some of the owner's items begin anew.
+    """Let the leases of some of the owner's items begin anew, also those that ran out.
 
-    Items that were labelled, or went to another labeller, are passed over. Nothing is stored
-    while all leases have more than half of their time left, so a page may renew often.
+    Items that were labelled, given back, or went to another labeller, are passed over. Nothing is
+    stored while all leases have more than half of their time left, so a page may renew often.
     """
     refuse_closed(state)
     until = lease_end(state, now, lease_seconds)
     halfway = time_text(now + (datetime.fromisoformat(until) - now) / 2)
-    kept = {*draws} & {*draws_kept_for(state, owner)} & _in_flight(state, now)
+    in_flight = _in_flight(state, now)
+    room = max(state.settings.in_flight - len(in_flight), 0)
+    own = {*draws} & {*draws_kept_for(state, owner)}
+    kept = [*(own & in_flight), *sorted(own - in_flight)[:room]]
     if all(state.leases[draw].until > halfway for draw in kept):
         return ()
     return (make_event(Leased, state, owner, now, draws=sorted(kept), until=until),)
@@ -174,6 +189,12 @@ def renew(
 def draws_kept_for(state: CampaignState, owner: str | None) -> list[int]:
     """The open draws that were last given to this owner, also those whose lease ran out."""
     return [draw for draw, lease in state.open_leases().items() if lease.owner == owner]
+
+
+def draws_in_flight(state: CampaignState, owner: str | None, now: datetime) -> list[int]:
+    """The open draws that are kept for this owner now."""
+    in_flight = _in_flight(state, now)
+    return [draw for draw in draws_kept_for(state, owner) if draw in in_flight]
 
 
 def open_items(state: CampaignState) -> list[OpenItem]:
@@ -444,7 +465,11 @@ def set_aside(
 
 
 def undo(
-    state: CampaignState, owner: str | None, now: datetime, on_behalf_of: str | None = None
+    state: CampaignState,
+    owner: str | None,
+    now: datetime,
+    on_behalf_of: str | None = None,
+    lease_seconds: int | None = None,
 ) -> tuple[Withdrawn, ...]:
     """Withdraw the owner's last answer, second opinion, amendment or mark as unlabelable."""
     refuse_closed(state)
@@ -469,7 +494,7 @@ def undo(
             f"last step of a labeller: levelled tell {state.settings.name} --undo --owner NAME"
         )
     _, draw, is_opinion = max(told)
-    until = lease_end(state, now)
+    until = lease_end(state, now, lease_seconds)
     return (actor.make(Withdrawn, state, now, draw=draw, until=until, opinion=is_opinion),)
 
 

@@ -10,10 +10,12 @@ else means that the log is read from its beginning.
 import io
 import json
 import os
+import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -28,7 +30,7 @@ from levelled._files import cache_folder, is_private, replace_file
 from levelled._version import __version__
 from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
 from levelled.campaigns.log.events import Event, apply_events
-from levelled.campaigns.log.records import PlainEvent, to_plain
+from levelled.campaigns.log.records import PlainEvent, StoredEvent, to_plain
 from levelled.campaigns.log.state import CampaignState, state_from_plain, state_to_plain
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.stores import Read, Store
@@ -181,8 +183,8 @@ def _from_arrays(
     return state, plain["results"], arrays
 
 
-Decision = Callable[[CampaignState], Sequence[Event]]
-"""Returns the events that a step appends to the log."""
+Decision = Callable[[CampaignState, datetime], Sequence[Event]]
+"""Returns the events that a step appends to the log, at this time."""
 
 Made = TypeVar("Made", bound=Event)
 T = TypeVar("T")
@@ -204,6 +206,8 @@ class CampaignLog:
         self._kept: KeptState | None = None
         self._state: CampaignState | None = None
         self._hash = ""
+        self._last = datetime.min.replace(tzinfo=UTC), 0.0
+        """The time of the last event, and the reading of the process's own clock when it came."""
         self._n_stored = 0
         self._work_kept = 0
 
@@ -243,32 +247,45 @@ class CampaignLog:
             _ = self.state
         return self._hash
 
-    def do(self, decision: Callable[[CampaignState], Sequence[Made]]) -> Sequence[Made]:
+    def now(self) -> datetime:
+        """The time, by the clock of the storage."""
+        return self._not_before_the_last(self.store.now())
+
+    def do(self, decision: Callable[[CampaignState, datetime], Sequence[Made]]) -> Sequence[Made]:
         """Decide on the newest state while others wait, append the events, and return them."""
         events: Sequence[Made] = ()
         if self._state is None:
             _ = self.state  # read before anybody has to wait
 
-        def decide_now(read: Read) -> tuple[Sequence[PlainEvent], int]:
+        def decide_now(read: Read, now: datetime) -> tuple[Sequence[PlainEvent], int]:
             nonlocal events
             state = self._read_on(read)
-            events = decision(state)
+            events = decision(state, self._not_before_the_last(now))
             return [to_plain(event) for event in events], state.n_events
 
         self._n_stored = self._insist(lambda: self.store.update(self.name, decide_now)) + 1
         return events
 
-    def rename(self, name: str, event_of: Callable[[CampaignState], Event]) -> None:
+    def rename(self, name: str, event_of: Callable[[CampaignState, datetime], Event]) -> None:
         """Move the log to another name, with an event that says so."""
 
         def attempt() -> None:
             state = self.state
-            event = to_plain(event_of(state))
+            event = to_plain(event_of(state, self.now()))
             self.store.rename(self.name, name, event, expected=state.n_events)
 
         self._insist(attempt)
         forget_snapshot(self.store.address, self.name)
         self.name = name
+
+    def _not_before_the_last(self, now: datetime) -> datetime:
+        """The time, or that of the last event where a clock was set back since or another is ahead.
+
+        Then it goes on from the last event by the clock of this process, which nobody can set: if
+        it stood still, the leases that are out would not end.
+        """
+        at, came = self._last
+        return max(now, at + timedelta(seconds=time.monotonic() - came))
 
     def _insist(self, attempt: Callable[[], T]) -> T:
         """The result of `attempt`, made again on the newer state while others do not wait."""
@@ -328,8 +345,14 @@ class CampaignLog:
         if new:
             self._state = apply_events((stored.event for stored in new), self._state)
             self._hash = new[-1].hash
+            self._notice_time(new[-1])
         assert self._state is not None
         return self._state
+
+    def _notice_time(self, last: StoredEvent) -> None:
+        with suppress(LookupError, TypeError, ValueError):  # an event without a time: see the audit
+            at = datetime.fromisoformat(last.event["at"]).astimezone(UTC)
+            self._last = at, time.monotonic()
 
     def _begin(self) -> None:
         """Begin with a snapshot whose last event is in the log; without one, from nothing."""
@@ -341,3 +364,4 @@ class CampaignLog:
         if events and (events[0].seq, events[0].hash) == (place, kept.hash):
             self._kept, self._state, self._hash = kept, kept.state, kept.hash
             self._work_kept = kept.work
+            self._notice_time(events[0])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -26,6 +27,7 @@ from levelled.campaigns.stores.database import (
     Connection,
     Database,
     LostConnectionError,
+    Turn,
     create_tables,
     event_columns,
     parse_event,
@@ -56,8 +58,11 @@ __all__ = [
 Read = Callable[[int], list[StoredEvent]]
 """Reads the events of a campaign from a place on."""
 
-Decision = Callable[[Read], tuple[Sequence[Mapping[str, Any]], int]]
-"""Reads what is new and returns events to append, with the number of events it has seen."""
+Decision = Callable[[Read, datetime], tuple[Sequence[Mapping[str, Any]], int]]
+"""Reads what is new and returns events to append, with the number of events it has seen.
+
+The time is that of the turn, by the clock of the database.
+"""
 
 _LARGEST = 2**31 - 1  # of the column "seq"
 _WHOLE = "SELECT seq, prev_hash, hash, body FROM events WHERE campaign = :of"
@@ -228,7 +233,7 @@ class Store:
         """
         whole("expected", expected, least=0)
         list(map(canonical, events))  # refuses what is no JSON before anybody has to wait
-        return self.update(campaign, lambda _: (events, expected))
+        return self.update(campaign, lambda _, __: (events, expected))
 
     def update(self, campaign: str, decide: Decision) -> int:
         """Append what `decide` returns, and return the place of the last event.
@@ -247,7 +252,8 @@ class Store:
                         if turn.rows(self._database.stored, **appended._asdict()):
                             return appended.seq
                     unsure.clear()  # in this turn nobody else can still be storing them
-                    events, expected = decide(lambda since: self._events(turn.rows, name, since))
+                    now, read = self._database.now(turn), partial(self._events, turn.rows, name)
+                    events, expected = decide(read, now)
                     with turn.writing() as connection:
                         rows = _new_rows(connection, name, events, expected)
                         if not rows:
@@ -300,6 +306,10 @@ class Store:
         """The number of events; 0 for a campaign that does not exist."""
         rows = self._database.rows(_END, of=_checked(campaign))
         return int(rows[0][0]) + 1 if rows else 0
+
+    def now(self) -> datetime:
+        """The time by the clock of a server; in a file, by that of this machine."""
+        return self._database.persist(lambda: self._database.now(Turn(self._database)))
 
     def names(self) -> list[str]:
         """The campaigns that have events, sorted."""

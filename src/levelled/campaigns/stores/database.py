@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from levelled.errors import StorageError
@@ -156,6 +157,11 @@ class Database:
     def rows(self, statement: str, **values: object) -> list[Any]:
         """The rows that a statement selects."""
         return self.persist(lambda: Turn(self).rows(statement, **values))
+
+    def now(self, turn: Turn) -> datetime:
+        """The time by the clock that all who write share; for a file, that of this machine."""
+        del turn
+        return datetime.now(UTC)
 
     def announce(self, connection: Connection, campaign: str) -> int:
         """Tell those who watch the campaign; returns the number of the transaction, if any."""

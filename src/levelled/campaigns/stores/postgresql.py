@@ -7,6 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
@@ -59,6 +60,7 @@ _WAIT = (
 
 What is acknowledged is on the disk, also on a server that is set up to be faster.
 """
+_CLOCK = "SELECT extract(epoch FROM clock_timestamp())"
 _ANNOUNCE = "SELECT txid_current() % 4294967296, pg_notify(:channel, :campaign)"
 
 _MESSAGES = {
@@ -152,6 +154,11 @@ class PostgreSQL(Database):
                     raise
             time.sleep(pause * random.uniform(0.5, 1))  # not all at once
             pause = min(2 * pause, 2.0)
+
+    def now(self, turn: Turn) -> datetime:
+        """The time by the clock of the server, whatever those of its clients say."""
+        ((seconds,),) = turn.rows(_CLOCK)
+        return datetime.fromtimestamp(float(seconds), UTC)
 
     def announce(self, connection: Connection, campaign: str) -> int:
         """Tell those who watch, once it is stored, and return the number of the transaction."""

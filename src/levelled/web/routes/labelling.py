@@ -1,6 +1,5 @@
 """Routes of labellers: ask, tell, skip, undo, and their own items."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
@@ -20,9 +19,9 @@ from levelled.web.routes.shared import (
     DrawsBody,
     ItemReply,
     Named,
-    OwnerBody,
     ReasonBody,
     RenewBody,
+    UndoBody,
     actor_of,
     done,
     labelled,
@@ -37,7 +36,7 @@ def ask(campaign: Named, visitor: AnyVisitor, body: AskBody) -> Reply:
     """Items to label: the labeller's open ones first, then new ones, up to n."""
     owner = owner_of(visitor, body.owner)
     with campaign.writing() as one:
-        asks = one.ask(body.n, owner=owner, lease_seconds=body.lease_seconds)
+        asks = one.ask(body.n, owner=owner, lease_seconds=body.lease_seconds, besides=body.besides)
         settings, note = one.known_settings, one.note
     return _asked(settings, asks, note)
 
@@ -52,16 +51,14 @@ def mine(campaign: Named, visitor: AnyVisitor) -> Reply:
 
 @router.post("/renew", response_model=Asked)
 def renew(campaign: Named, visitor: AnyVisitor, body: RenewBody) -> Reply:
-    """Prolong the leases of the labeller's items; those whose lease ran out are not among them."""
+    """Prolong the leases of the labeller's items; those that others have are not among them."""
     owner = owner_of(visitor, body.owner)
     with campaign.writing() as one:
         asks = _open_asks(one, owner)
         draws = [ask.draw for ask in asks] if body.draws is None else body.draws
-        one.renew(draws, owner=owner, lease_seconds=body.lease_seconds)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        kept = [ask for ask in _open_asks(one, owner) if ask.lease_until > now]
-        settings = one.known_settings
-    return _asked(settings, kept, None)
+        kept = one.renew(draws, owner=owner, lease_seconds=body.lease_seconds)
+        settings, asks = one.known_settings, _open_asks(one, owner)
+    return _asked(settings, [ask for ask in asks if ask.draw in kept], None)
 
 
 @router.post("/tell", response_model=Done)
@@ -96,11 +93,11 @@ def unlabelable(campaign: Named, visitor: AnyVisitor, body: ReasonBody) -> Reply
 
 
 @router.post("/undo", response_model=Done)
-def undo(campaign: Named, visitor: AnyVisitor, body: OwnerBody) -> Reply:
+def undo(campaign: Named, visitor: AnyVisitor, body: UndoBody) -> Reply:
     """Withdraw the last label that the labeller told or amended."""
     actor = actor_of(visitor, body.owner)
     with campaign.writing() as one:
-        return done(one, [one.undo(**actor)])
+        return done(one, [one.undo(lease_seconds=body.lease_seconds, **actor)])
 
 
 @router.post("/return", response_model=Done)

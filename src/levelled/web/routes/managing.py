@@ -66,6 +66,7 @@ def campaign(campaign: Named, visitor: AnyVisitor) -> Reply:
     """Settings and progress of a campaign, and who is asking."""
     with campaign.looking() as one:
         state, last_hash, questions = one.state, one.last_hash, one.questions
+        waiting = one.waiting()
     settings, text = state.settings, state.settings.guidelines
     # The pool and the seed decide the draws, so an answer that a browser has kept under this key is
     # never sent to another campaign of the same name.
@@ -80,6 +81,8 @@ def campaign(campaign: Named, visitor: AnyVisitor) -> Reply:
             "classes": settings.label_classes or None,
             "labels": "number" if settings.numeric else "class",
             "lease_seconds": settings.lease_seconds,
+            "away_seconds": settings.away_seconds,
+            "waiting": None if waiting is None else asdict(waiting),
             "n_mine": sum(one.by == visitor.name for one in state.answers.values()),
             "visitor": {"name": visitor.name, "role": visitor.role},
         }

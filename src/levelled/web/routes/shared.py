@@ -48,6 +48,15 @@ class AskBody(OwnerBody):
 
     n: Annotated[StrictInt, Field(ge=1, le=100)] = 1
     lease_seconds: Seconds = None
+    besides: Annotated[
+        list[Draw], Field(max_length=1000, description="Draws whose answers are on their way.")
+    ] = []
+
+
+class UndoBody(OwnerBody):
+    """How long an item that is open again is kept."""
+
+    lease_seconds: Seconds = None
 
 
 class ReasonBody(OwnerBody):

@@ -5,10 +5,12 @@ import { Chart } from "./chart.js";
 import { byId, make, table } from "./dom.js";
 import { listen } from "./live.js";
 import { amount, count, number, seconds, time } from "./numbers.js";
+import { showWaiting } from "./waiting.js";
 
 const MOST_ROWS = 20;
 const MOST_ITEMS = 10;
 const MOST_JUDGES = 4;
+const LOOK_EVERY = 60_000; // for labels that wait, of which no event tells
 
 const chart = new Chart(byId("chart"));
 let isRefreshing = false;
@@ -70,6 +72,7 @@ function showHeadline(settings, figures, { sentence, trust, notes }) {
   byId("warnings").hidden = !warnings.length;
   byId("warnings").replaceChildren(...warnings.slice(0, MOST_ROWS).map((text) => make("li", {}, text)));
   showTiles(settings, first);
+  showWaiting(settings.waiting, refresh);
   const value = first.value === null ? "" : `${amount(first.value, first.metric)} · `;
   document.title = `${value}${campaign} · Levelled`;
 }
@@ -232,6 +235,7 @@ async function showPlan(event) {
 }
 
 byId("plan").addEventListener("submit", showPlan);
+setInterval(refresh, LOOK_EVERY);
 byId("label-link").href = pageOf(campaign, "/label");
 byId("report-link").href = apiOf("/report");
 for (const link of document.querySelectorAll("[data-export]")) link.href = apiOf("/export", { format: link.dataset.export });

@@ -33,8 +33,10 @@ export async function get(url) {
   return request(url, {});
 }
 
-export async function post(url, body) {
-  return request(url, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+/** With `keepalive` in `options` it is sent even if the page is left meanwhile. */
+export async function post(url, body, options = {}) {
+  const headers = { "content-type": "application/json" };
+  return request(url, { ...options, method: "POST", body: JSON.stringify(body), headers });
 }
 
 export async function put(url, body) {

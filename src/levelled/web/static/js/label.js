@@ -1,5 +1,6 @@
-// The labelling page: one item at a time, by keyboard, touch or mouse. Answers go through the outbox, and the next
-// items are here before they are needed, so the page never waits for the server between two items.
+// The labelling page: one item at a time, by keyboard, touch or mouse. Answers go through the outbox, and the next item
+// is asked for while the answer is on its way. An item is kept for the labeller from the moment it is asked for until the
+// answer, or until the page is left: what somebody has and does not answer keeps the labels of the others waiting.
 
 import { apiOf, campaign, get, post, root, visitor } from "./api.js";
 import { render } from "./content.js";
@@ -7,10 +8,10 @@ import { byId, make, markup } from "./dom.js";
 import { History } from "./history.js";
 import { Outbox } from "./outbox.js";
 import { Questions, digitOf } from "./questions.js";
+import { showWaiting } from "./waiting.js";
 
-const AHEAD = 2;
-const LEASE_SECONDS = 15 * 60;
-const RENEW_EVERY = 60_000;
+const RENEWALS = 4; // in the time for which an item is kept: one that gets lost does no harm
+const MOST_DONE = 1000; // draws that a request may name
 const RETRY_AFTER = 1000;
 const COUNT_AFTER = 1000;
 
@@ -24,6 +25,7 @@ class Desk {
     this.items = [];
     this.asking = null;
     this.message = null;
+    this.isPaused = false;
     this.outbox = new Outbox(`${root} ${settings.key} ${visitor}`, (_, sent) => this.noticed(sent));
     // Answers from before a reload: a list of items that the server made before it stored them must not bring them back.
     this.done = new Set(this.outbox.entries.keys());
@@ -40,45 +42,51 @@ class Desk {
     return this.items[0] ?? null;
   }
 
-  /** Ask for items until there are enough; a second call joins the first. */
+  /** Ask for an item if there is none; a second call joins the first. */
   fill() {
+    if (this.current || this.isPaused) return null;
     this.asking ??= this.ask().finally(() => {
       this.asking = null;
+      if (article.dataset.draw !== String(this.current?.draw)) this.show();
     });
     return this.asking;
   }
 
   async ask() {
-    const n = Math.min(AHEAD + 1 + this.outbox.waiting.length, 100);
+    const besides = [...this.done].slice(-MOST_DONE); // answered, but perhaps not stored yet
     try {
-      const reply = await post(apiOf("/ask"), { n, lease_seconds: LEASE_SECONDS });
+      const reply = await post(apiOf("/ask"), { n: 1, lease_seconds: this.settings.away_seconds, besides });
       this.message = reply.note;
       this.take(reply.items);
     } catch (refused) {
       this.message = refused.message;
-      if (refused.isPassing) setTimeout(() => this.fill(), RETRY_AFTER);
-      if (!this.current) this.show();
+      if (refused.isPassing) this.retry();
     }
   }
 
+  retry() {
+    setTimeout(() => this.fill(), RETRY_AFTER);
+  }
+
   take(items) {
-    const known = new Set(this.items.map((item) => item.draw));
-    const isNew = (item) => !known.has(item.draw) && !this.done.has(item.draw) && !this.outbox.has(item.draw);
-    const had = this.current;
-    this.items.push(...items.filter(isNew));
-    for (const item of this.items.slice(1)) preload(item);
-    if (!had) this.show();
+    const known = new Set([...this.items.map((item) => item.draw), ...this.done]);
+    const isNew = items.filter((item) => !known.has(item.draw));
+    this.items.push(...isNew);
+    if (items.length && !this.current) this.retry(); // answered while this reply was on its way
   }
 
   show() {
     const item = this.current;
-    article.ariaBusy = "false";
-    form.hidden = item === null;
+    const isBusy = !item && this.asking !== null; // the item before stays in view until the next one is here
+    article.ariaBusy = String(isBusy);
     article.dataset.draw = item?.draw ?? "";
+    if (isBusy) return;
+    form.hidden = item === null;
     if (item === null) {
-      const why = this.message ?? "There is nothing to label at the moment.";
-      article.replaceChildren(make("p", { class: "empty" }, sentence(why)));
-      byId("announce").textContent = sentence(why);
+      const why = sentence(this.message ?? "There is nothing to label at the moment.");
+      const next = make("button", { type: "button", on: { click: () => this.resume() } }, "Next item");
+      article.replaceChildren(make("p", { class: "empty" }, why), this.isPaused ? next : "");
+      if (byId("announce").textContent !== why) byId("announce").textContent = why;
       return;
     }
     this.questions.clear();
@@ -114,9 +122,9 @@ class Desk {
     this.done.add(item.draw);
     this.history.remember(item);
     this.outbox.add(step, item.draw, body);
+    this.fill();
     this.show();
     this.showProgress();
-    if (this.items.length < AHEAD) this.fill();
   }
 
   /** Take the last label back, from the outbox or from the server, and show its item again. */
@@ -126,7 +134,7 @@ class Desk {
       let draw = entry?.draw;
       if (!entry) {
         await this.outbox.flush();
-        [draw] = (await post(apiOf("/undo"), {})).draws;
+        [draw] = (await post(apiOf("/undo"), { lease_seconds: this.settings.away_seconds })).draws;
         const kept = (await get(apiOf("/history"))).find((one) => one.draw === draw);
         if (kept) return this.restored(kept);
       }
@@ -154,24 +162,40 @@ class Desk {
     this.history.refresh();
   }
 
-  /** Keep the leases while somebody looks, and drop items that went to others. */
+  /** Keep the item while somebody looks at it, or look if there is one by now. */
   async renew() {
-    if (document.hidden || !this.items.length) return;
+    if (document.hidden) return;
+    if (!this.current) return void this.fill();
     try {
       const draws = this.items.map((item) => item.draw);
-      const reply = await post(apiOf("/renew"), { draws, lease_seconds: LEASE_SECONDS });
+      const reply = await post(apiOf("/renew"), { draws, lease_seconds: this.settings.away_seconds });
       const own = new Set(reply.items.map((item) => item.draw));
-      const before = this.current;
-      this.items = this.items.filter((item) => own.has(item.draw));
-      await this.count();
-      if (this.current !== before) {
-        this.show();
-        this.complain("You were away for long, and the item went to another labeller.");
-      }
-      await this.fill();
+      const lost = this.items.filter((item) => draws.includes(item.draw) && !own.has(item.draw));
+      if (lost.length) this.lose(lost);
     } catch (refused) {
-      this.complain(refused.isPassing ? null : refused.message);
+      if (!refused.isPassing) this.complain(refused.message);
     }
+  }
+
+  /** Drop items that others have. Nothing new is asked for until the labeller says so, who may be away. */
+  lose(lost) {
+    this.items = this.items.filter((item) => !lost.includes(item));
+    this.isPaused = !this.current;
+    this.message = "You were away, or the item was given to somebody else";
+    this.show();
+    this.count();
+  }
+
+  resume() {
+    this.isPaused = false;
+    this.fill();
+    this.show();
+  }
+
+  /** Give back what is not answered, so that the next labeller who asks gets it. */
+  giveBack() {
+    const draws = this.items.map((item) => item.draw);
+    if (draws.length) post(apiOf("/return"), { draws }, { keepalive: true }).catch(() => {});
   }
 
   noticed(sent) {
@@ -187,8 +211,8 @@ class Desk {
   async count() {
     if (this.outbox.waiting.length) return;
     try {
-      const { n_labels, budget } = await get(apiOf(""));
-      if (!this.outbox.waiting.length) Object.assign(this.settings, { n_labels, budget });
+      const { n_labels, budget, waiting } = await get(apiOf(""));
+      if (!this.outbox.waiting.length) Object.assign(this.settings, { n_labels, budget, waiting });
       this.showProgress();
     } catch {
       return; // the state of the connection is shown elsewhere
@@ -209,6 +233,7 @@ class Desk {
   refusal(entry) {
     const dismiss = () => {
       this.outbox.drop(entry.draw);
+      this.done.delete(entry.draw);
       this.showState();
     };
     const label = entry.body.answers?.[0].label;
@@ -230,6 +255,7 @@ class Desk {
     byId("progress").max = budget ?? 1;
     byId("progress").value = n;
     byId("count").textContent = budget === null ? `${n} labels` : `${n} of ${budget} labels`;
+    showWaiting(this.settings.waiting, () => this.count());
   }
 
   showGuidelines() {
@@ -240,10 +266,6 @@ class Desk {
     panel.open = window.matchMedia("(min-width: 60rem)").matches;
     panel.querySelector(".markdown").replaceWith(html === null ? make("div", { class: "text" }, text) : markup(html));
   }
-}
-
-function preload(item) {
-  for (const field of item.fields) if (field.src) new Image().src = `${root}/${field.src}`;
 }
 
 function sentence(text) {
@@ -312,8 +334,10 @@ function connect(desk) {
     const step = byId("skipping").returnValue;
     if (step && desk.current) desk.leave(step, { draw: desk.current.draw, reason: byId("reason").value.trim() });
   });
-  setInterval(() => desk.renew(), RENEW_EVERY);
+  setInterval(() => desk.renew(), (desk.settings.away_seconds * 1000) / RENEWALS);
   document.addEventListener("visibilitychange", () => desk.renew());
+  window.addEventListener("pagehide", () => desk.giveBack());
+  window.addEventListener("pageshow", (event) => event.persisted && location.reload());
 }
 
 async function start() {
