@@ -59,6 +59,7 @@ def test_a_clock_that_was_set_back_strands_nothing(tmp_path: Path) -> None:
     machine.clock = datetime.now(UTC) + HOUR
     (ask,) = campaign.ask(1, owner="ann", lease_seconds=1)
     machine.clock -= 2 * HOUR
+    assert campaign.state.leases[1].until == ask.lease_until
     deadline = time.monotonic() + 60
     while campaign._log.now() <= datetime.fromisoformat(ask.lease_until):
         assert time.monotonic() < deadline, "time stands still"

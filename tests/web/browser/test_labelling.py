@@ -112,7 +112,7 @@ def test_the_next_item_comes_though_the_answer_is_not_stored_yet(site: Site) -> 
     campaign = site.create("slow")
     page = site.label("slow")
     held: list[Route] = []
-    page.route("**/tell", held.append)
+    page.route("**/tell", lambda route: held.append(route))
     assert (press(page, "1"), draw_of(page)) == (1, 2)
     assert not campaign.state.answers
     held.pop().continue_()

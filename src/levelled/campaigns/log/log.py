@@ -248,7 +248,7 @@ class CampaignLog:
         return self._hash
 
     def now(self) -> datetime:
-        """The time, by the clock of the storage."""
+        """The time by the clock of the storage, not before the last event that was read."""
         return self._not_before_the_last(self.store.now())
 
     def do(self, decision: Callable[[CampaignState, datetime], Sequence[Made]]) -> Sequence[Made]:
