@@ -191,6 +191,24 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(tmp_path: Path, started: Any) -> N
     ended = terminal.end()
     assert "1 label stored" in ended
     assert labels(made) == {1: "ham"}
+    assert not made.state.leases, "the open item is given back"
+
+
+def test_an_item_is_kept_while_the_terminal_runs_and_no_longer(
+    tmp_path: Path,
+    started: Any,  # noqa: ANN401
+) -> None:
+    made = campaign(tmp_path, [f"message {i}" for i in range(40)], away_seconds=1)
+    terminal = started()
+    terminal.expect("item 1")
+    first = made.state.leases[1]
+    deadline = time.monotonic() + 120
+    while made.state.leases[1].until <= first.until:  # it is renewed though nobody presses a key
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert made.state.leases[1].since == first.since
+    assert "given back" in terminal.end("q")
+    assert not made.state.leases
 
 
 def test_the_whole_of_a_long_text_can_be_read(tmp_path: Path, started: Any) -> None:  # noqa: ANN401

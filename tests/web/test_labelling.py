@@ -119,6 +119,35 @@ def test_a_lease_is_renewed_without_another_item(site: Site) -> None:
     assert [one["draw"] for one in again] == [1, 2]
 
 
+def test_an_answer_on_its_way_is_no_reason_to_hand_out_another_item(site: Site) -> None:
+    site.ask()
+    reply = site.post(f"{SPAM}/ask", {"besides": [1], "lease_seconds": 60}).json()
+    assert [one["draw"] for one in reply["items"]] == [2]
+    site.tell(1, "ham")
+    reply = site.post(f"{SPAM}/ask", {"besides": [1], "lease_seconds": 60}).json()
+    assert [one["draw"] for one in reply["items"]] == [2]
+
+
+def test_an_item_that_another_has_is_not_renewed(either_site: Site) -> None:
+    either_site.ask(2)
+    either_site.post(f"{SPAM}/return", {"draws": [1]})
+    assert [one["draw"] for one in either_site.ask(1, "bob")] == [1]
+    again = either_site.post(f"{SPAM}/renew", {"draws": [1, 2]}).json()["items"]
+    assert [one["draw"] for one in again] == [2]
+
+
+def test_labels_that_wait_are_said_to_all_and_freed_by_an_analyst(site: Site) -> None:
+    site.post(f"{SPAM}/change", {"away_seconds": 1}, "eve")
+    site.ask(1, "bob")
+    site.tell(site.ask()[0]["draw"], "ham")
+    site.post(f"{SPAM}/return", {"draws": [1], "everyone": True}, "eve")
+    for name in ("ann", "eve"):
+        waiting = site.get(SPAM, name).json()["waiting"]
+        assert (waiting["n_labels"], waiting["draws"]) == (1, [])
+        assert "nobody has" in waiting["text"]
+    assert [one["draw"] for one in site.ask()] == [1]
+
+
 def test_an_analyst_acts_for_others_and_a_labeller_does_not(site: Site) -> None:
     assert site.post(f"{SPAM}/ask", {"owner": "bob"}, "ann").status_code == 403
     assert site.post(f"{SPAM}/ask", {"owner": "bob"}, "eve").status_code == 200

@@ -1,6 +1,7 @@
 """The analyst's page, the list of campaigns and the page that creates one, in a real browser."""
 
 import re
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -65,6 +66,25 @@ def test_a_page_beyond_the_streams_of_a_visitor_says_so(site: Site) -> None:
         expect(page.locator(LABELS)).to_have_text("5 of 100")
         expect(page.locator("#live")).to_contain_text(f"{STREAMS_LIMIT} pages")
     expect(page.locator("#live")).to_have_text("Live")
+
+
+def test_labels_that_wait_are_shown_and_freed_by_a_button(site: Site) -> None:
+    campaign = site.create("blocked", away_seconds=1)
+    campaign.ask(3, owner="gone")
+    label_some(campaign, 60)
+    deadline = time.monotonic() + 60
+    while campaign.waiting() is None:  # for a second others may be at work
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    page = site.open("/c/blocked")
+    expect(page.locator("#waiting")).to_contain_text("60 labels wait behind 3 items")
+    labeller = site.label("blocked", site.context("otto"))
+    expect(labeller.locator("#waiting")).to_contain_text("60 labels")
+    expect(labeller.locator("#waiting button")).to_have_count(0)
+    page.get_by_role("button", name="Free them").click()
+    expect(page.locator("#waiting")).to_contain_text("nobody has")
+    expect(page.locator("#waiting button")).to_have_count(0)
+    assert [one.draw for one in campaign.ask(3, owner="zoe")] == [1, 2, 3]
 
 
 def test_twelve_tabs_of_one_browser_stay_live(site: Site) -> None:
