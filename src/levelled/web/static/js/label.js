@@ -172,6 +172,7 @@ class Desk {
       const own = new Set(reply.items.map((item) => item.draw));
       const lost = this.items.filter((item) => draws.includes(item.draw) && !own.has(item.draw));
       if (lost.length) this.lose(lost);
+      await this.count();
     } catch (refused) {
       if (!refused.isPassing) this.complain(refused.message);
     }
@@ -183,7 +184,6 @@ class Desk {
     this.isPaused = !this.current;
     this.message = "You were away, or the item was given to somebody else";
     this.show();
-    this.count();
   }
 
   resume() {
