@@ -58,12 +58,12 @@ def run(folder: Path, words: list[str], given: str, calls: int) -> tuple[int, in
             os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:
-        code, counted, names = json.load(pipe)
+        its_code, its_calls, names = json.load(pipe)
     os.waitpid(child, 0)
     for name in names:  # once here, and not again in each fork
         with suppress(ImportError):
             import_module(name)
-    return int(str(code)), int(counted)
+    return its_code, its_calls
 
 
 def main(jobs: Path) -> None:

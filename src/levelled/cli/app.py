@@ -222,7 +222,6 @@ def run(words: Sequence[str] | None = None) -> None:
             app.main(words, prog_name="levelled")
         finally:
             sys.stdout.flush()
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to end
     except BrokenPipeError:  # levelled ask ... | head -1
         _let_go_of_stdout()
         sys.exit(1)
