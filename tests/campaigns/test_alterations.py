@@ -18,7 +18,7 @@ from campaigns.simulated import spam
 from levelled.campaigns import create_campaign
 from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.drawing.pools import CampaignPool
-from levelled.campaigns.log.records import GENESIS, StoredEvent, canonical, hash_of
+from levelled.campaigns.log.records import GENESIS, StoredEvent, canonical, carried_log, hash_of
 
 POOL, TRUTH = spam(90)
 
@@ -81,11 +81,15 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
 
 
 def chain(events: Sequence[Event]) -> list[StoredEvent]:
-    """The events with hashes computed anew."""
-    stored, prev = [], GENESIS
+    """The events with hashes computed anew, and with the text that all carry of the first one."""
+    stored: list[StoredEvent] = []
+    prev = GENESIS
     for seq, event in enumerate(events):
-        new = hash_of(prev, canonical(event))
-        stored.append(StoredEvent(seq, prev, new, event))
+        event.pop("log", None)
+        if stored and (log := carried_log(stored[0].event, stored[0].hash)):
+            event["log"] = log
+        new = hash_of(prev, body := canonical(event))
+        stored.append(StoredEvent(seq, prev, new, event, body))
         prev = new
     return stored
 
@@ -196,7 +200,7 @@ SETTINGS: dict[str, tuple[Change, str]] = {
     "note": (put("answered", "note", 3), "`$.note`: 3"),
     "rubric": (put("answered", "rubric", {"tone": "kind"}), "no question 'tone'"),
     "setting of a newer version": (setting("sorcery", 1), "newer Levelled"),
-    "format": (setting("format", 2), "newer Levelled"),
+    "format": (setting("format", 3), "newer Levelled"),
     "no seed": (lambda events: events[0]["settings"].pop("seed"), "`seed`"),
     "pool size as text": (setting("pool_size", "90"), "`$.pool_size`: '90'"),
 }
@@ -372,7 +376,9 @@ def test_an_altered_event_is_named_where_hashes_stay(log: Log, kind: str) -> Non
     events = altered(log, ALL[kind][0])
     hashes = [(stored.prev_hash, stored.hash) for stored in log.events]
     hashes += [hashes[-1]] * len(events)
-    stored = [StoredEvent(at, *hashes[at], event) for at, event in enumerate(events)]
+    stored = [
+        StoredEvent(at, *hashes[at], event, canonical(event)) for at, event in enumerate(events)
+    ]
     audit = log.audit(stored, expect=log.events[-1].hash)
     assert audit
     if not kind.endswith("cut off"):

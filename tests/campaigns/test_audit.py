@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def audit(path: Path) -> list[str]:
-    return load_campaign("spam", storage=path).audit()
+    return Campaign("spam", open_store(path)).audit()
 
 
 def tamper(path: Path, change: Callable[[dict[str, Any]], None], kind: str, *, chain: bool) -> None:

@@ -153,7 +153,14 @@ def test_two_rows_for_one_draw_are_joined(campaign: Campaign) -> None:
 def test_an_audit_notices_remarks_that_no_labeller_could_give(campaign: Campaign) -> None:
     campaign.tell(1, "ham", owner="ann", rubric={"clarity": 3})
     store = campaign._log.store
-    forged = {"type": "answered", "at": "2026-11-16T09:00:00+00:00", "by": "ann", "label": "ham"}
+    log = store.events("spam")[1].event["log"]
+    forged = {
+        "log": log,
+        "type": "answered",
+        "at": "2026-11-16T09:00:00+00:00",
+        "by": "ann",
+        "label": "ham",
+    }
     for more in ({"draw": 2, "rubric": {"clarity": 9}}, {"draw": 3, "note": ""}):
         store.append("spam", [{**forged, **more}], expected=store.count("spam"))
     found = campaign.audit()

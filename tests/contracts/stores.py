@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from levelled.campaigns.log.records import GENESIS, canonical, hash_of, verify
+from levelled.campaigns.log.records import GENESIS, Known, canonical, hash_of, verify
 from levelled.campaigns.stores import Read, Store
 from levelled.errors import ConflictError, InputError
 
@@ -117,9 +117,19 @@ class StoreContract:
         drawn = {"type": "drawn", "draws": [{"data": {"type": "answered"}}]}
         told = {"type": "answered", "label": '"type":"drawn"}', "by": '{"type":"drawn"}'}
         store.append("digits", [{"type": "created"}, drawn, told, drawn], expected=0)
-        assert [one.seq for one in store.events("digits", draws=False)] == [0, 2]
-        assert [one.seq for one in store.events("digits", 1, draws=False)] == [2]
-        assert [one.seq for one in store.events("digits", 1)] == [1, 2, 3]
+        for since in (0, 1):
+            whole, rest = (store.events("digits", since, draws=draws) for draws in (True, False))
+            assert [one.hash for one in rest] == [one.hash for one in whole]
+            read = {one.seq: one.event for one in rest if one.body is not None}
+            assert read == {one.seq: one.event for one in whole if one.event["type"] != "drawn"}
+            assert verify(rest, Known(since, rest[0].prev_hash)) is None
+
+    def test_hashes_are_read_by_their_places(self, store: Store) -> None:
+        store.append("digits", [{"step": 0}, {"step": 1}], expected=0)
+        events = store.events("digits")
+        assert store.hashes("digits") == {one.seq: one.hash for one in events}
+        assert store.hashes("digits", 1) == {1: events[1].hash}
+        assert store.hashes("letters") == {}
 
     def test_a_campaign_nobody_started_has_no_events(self, store: Store) -> None:
         assert store.events("digits") == []

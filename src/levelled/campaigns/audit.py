@@ -29,6 +29,7 @@ from levelled.campaigns.drawing.pools import (
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log import decide
+from levelled.campaigns.log.anchors import Anchored, why_not_anchored
 from levelled.campaigns.log.events import (
     Changed,
     Event,
@@ -89,17 +90,30 @@ def audit_log(
     events: Sequence[StoredEvent],
     pool_at: PoolAt,
     expect: str | None = None,
+    anchored: tuple[Sequence[Anchored], str] | None = None,
 ) -> Audit:
-    """Check one state of a campaign's log; `pool_at` gives the pool as a draw saw it.
+    """Check one state of a campaign's log.
 
     Checks the chain of hashes, and each event against the state before it; then the settings and
     draws, which follow from the pool.
+
+    Parameters
+    ----------
+    name : Name of the campaign.
+    events : Its whole log.
+    pool_at : Gives the pool as a draw saw it.
+    expect : The hash of an event that was noted earlier.
+    anchored : The lines of an anchor that were read before the log, and its path.
     """
     if not events:
         raise CampaignError(f"There is no campaign {name!r} in this storage.")
     audit = Audit(len(events), events[-1].hash)
     if expect is not None:
         audit += _compare_expected(audit, events, expect)
+    if anchored is not None:
+        lines, path = anchored
+        because = why_not_anchored(lines, {one.seq: one.hash for one in events}, path)
+        audit += [] if because is None else [because]
     broken = verify(events)
     if broken is not None:
         audit.append(f"event {broken.seq}: {broken.because}")
@@ -203,6 +217,8 @@ class _Steps:
 
     def _check(self, state: CampaignState, event: Event, plain: PlainEvent) -> Iterator[str]:
         yield from _compare(plain, to_plain(event), "Levelled writes", 0)
+        event = msgspec.structs.replace(event, log="")  # which is compared by `verify`
+        plain = to_plain(event)
         reasons = [*event.why_not(state)]
         yield from reasons
         if reasons:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns.log import decide
+from levelled.campaigns.log.anchors import Anchor, anchor_place
 from levelled.campaigns.log.events import (
     Answered,
     Closed,
@@ -30,7 +32,7 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.shown import label_question
 from levelled.campaigns.settings import CampaignSettings, Question
 from levelled.campaigns.stores import DEFAULT_STORAGE, Store, open_store
-from levelled.errors import InputError
+from levelled.errors import InputError, LevelledError
 
 # What only analysts and managers need (figures, comparisons, reports, audits, pools, further draws)
 # is imported where it is made: labellers need not wait for it.
@@ -603,15 +605,21 @@ class Campaign:
 
         write_table(self.to_table(), Path(path), raw=raw)
 
-    def audit(self, *, expect: str | None = None) -> Audit:
+    def audit(self, *, expect: str | None = None, anchor: str | Path | None = None) -> Audit:
         """Recompute everything that log and pool determine; return each difference in a line.
 
-        `expect` is the hash of an event that was noted earlier, or its first 12 digits or more.
+        `expect` is the hash of an event that was noted earlier, or its first 12 digits or more;
+        `anchor` a file of such hashes, by default the one that the campaign writes.
         """
         from levelled.campaigns.audit import audit_log
 
+        with suppress(LevelledError):
+            _ = self.state
+        path = str(anchor or self._log.anchor_path)
+        # Before the events, since those of the lines that are written meanwhile may be newer.
+        anchored = (Anchor(path).new_lines(), path) if path else None
         events = self._log.store.events(self.name)
-        return audit_log(self.name, events, self._pool.at, expect)
+        return audit_log(self.name, events, self._pool.at, expect, anchored)
 
     # What managers change.
 
@@ -674,7 +682,9 @@ class Campaign:
         self._record(LossesReplaced, owner, **named)
 
     def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
-        """Change the kind of draws, budget, target width, leases, or items in flight."""
+        """Change the kind of draws, budget, target width, leases, items in flight or anchor."""
+        if settings.get("anchor"):
+            settings["anchor"] = self._log.check_anchor(anchor_place(settings["anchor"]))
         if "kind" in settings:
             from levelled.campaigns.drawing.pools import check_kind
 

@@ -30,9 +30,19 @@ from levelled.campaigns.drawing.pools import (
     place_of,
     settings_of_pool,
 )
+from levelled.campaigns.log.anchors import Anchor, anchor_place
 from levelled.campaigns.log.decide import time_text
 from levelled.campaigns.log.events import Answered, Created, Drawn, Event, LabelsKnown, Leased
-from levelled.campaigns.log.records import KnownLabels, to_plain
+from levelled.campaigns.log.records import (
+    GENESIS,
+    KnownLabels,
+    PlainEvent,
+    canonical,
+    carried_log,
+    carry,
+    hash_of,
+    to_plain,
+)
 from levelled.campaigns.log.state import check_name
 from levelled.campaigns.options import (
     ARGUMENTS,
@@ -50,6 +60,7 @@ from levelled.campaigns.people.shown import (
     refuse_no_pair,
 )
 from levelled.campaigns.settings import (
+    FORMATS,
     RULES,
     CampaignSettings,
     check_option,
@@ -119,6 +130,10 @@ def create_campaign(new: NewCampaign) -> Campaign:
     pool = new.pool if isinstance(new.pool, Pool) else _open(new)
     new = replace(new, slices=[*dict.fromkeys((*new.slices, *pool.choices.said("slice")))])
     settings = replace(_settle(new, metrics, pool), modules=modules)
+    if settings.anchor and Anchor(settings.anchor).new_lines():
+        raise CampaignError(
+            f"{settings.anchor} is the anchor of another campaign: name a new file."
+        )
     now = datetime.now(UTC) if store is None else store.now()
     events, note = _first_events(new, pool, settings, time_text(now))
     store = open_store(new.storage) if store is None else store
@@ -131,6 +146,8 @@ def create_campaign(new: NewCampaign) -> Campaign:
         ) from there
     campaign = Campaign(new.name, store, pool=pool)
     campaign.note = note
+    if settings.anchor:
+        campaign._log.anchor()
     return campaign
 
 
@@ -166,6 +183,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     for option in (OPTIONS[one.name] for one in fields(CampaignOptions)):
         kept[option.name] = check_option(option, getattr(new, option.name), option.words)
     kept["target_width"] = check_width(metrics[0], new.target_width)
+    kept["anchor"] = anchor_place(kept["anchor"])
     has_score = new.kind == "auto" and bool(pool.choices.said("score"))
     kind = "static" if has_score else new.kind
     kept["kind"] = choose_kind(kind, metrics[0], weights, lambda: by_model[models[0]])
@@ -182,6 +200,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
         pair=tuple(new.pair),
         content=dict(new.content or {}),
         images=None if new.images is None else check_folder(new.images),
+        format=FORMATS[-1],
         **kept,
         **derived,
     )
@@ -212,7 +231,7 @@ def _refuse_mixed(metrics: Sequence[Metric], by_model: Mapping[str, PoolPredicti
 
 def _first_events(
     new: NewCampaign, pool: Pool, settings: CampaignSettings, at: str
-) -> tuple[list[dict[str, Any]], str | None]:
+) -> tuple[list[PlainEvent], str | None]:
     """The creation of the campaign, labels known beforehand, its first draws, labels of a sample.
 
     With a note on labels that are not of the pool, if there are any.
@@ -239,7 +258,9 @@ def _first_events(
         events.append(Answered(at=at, by=None, draw=draw, label=label))
     outside = known.n_outside + sample.n_outside
     note = f"{outside} labels are of no item of the pool and were passed over" if outside else None
-    return [to_plain(event) for event in events], note
+    plain = [to_plain(event) for event in events]
+    log = carried_log(plain[0], hash_of(GENESIS, canonical(plain[0])))
+    return [plain[0], *carry(plain[1:], log)], note
 
 
 def _read_known(new: NewCampaign, pool: Pool, settings: CampaignSettings) -> FoundLabels:

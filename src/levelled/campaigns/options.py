@@ -186,6 +186,17 @@ class CampaignOptions:
     normalise: Annotated[
         bool, _labelling("Ignore capitals, and blanks at the ends, of labels.", quiet=True)
     ] = False
+    anchor: Annotated[
+        str,
+        _labelling(
+            "File to which the last hash is appended after each step; a log that lacks one of "
+            "these hashes is refused.",
+            changeable=True,
+            quiet=True,
+            on_page=False,
+            metavar="FILE",
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)

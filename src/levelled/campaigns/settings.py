@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from levelled._check import between, choice, whole
-from levelled.campaigns.log.records import explain
+from levelled.campaigns.log.records import CARRYING, explain
 from levelled.campaigns.options import OPTIONS, CampaignOptions, Option
 from levelled.errors import CampaignError, InputError, InputTypeError
 from levelled.labels import Label, as_numbers, class_text, list_names
@@ -211,8 +211,8 @@ def _check_length(name: str, text: str) -> str:
     return text
 
 
-FORMAT = 1
-"""The format of the log; a newer Levelled may write another."""
+FORMATS = (1, CARRYING)
+"""The formats of logs that are known here, of which the last is written."""
 
 RULES = 2
 """The version of the rules for new campaigns; earlier ones go on by those that they began with.
@@ -291,7 +291,7 @@ class CampaignSettings(CampaignOptions):
     """The items whose labels were known at the creation; the others are the pool of the draws."""
     n_sampled: int = 0
     """Draws 1..n_sampled are a uniform sample that had labels before the campaign began."""
-    format: int = FORMAT
+    format: int = FORMATS[0]
     rules: int = 1
     """The version of the rules for its events; 1 where the log names none."""
     kind: str = field(default="static", kw_only=True)  # the only one there was at first
@@ -392,7 +392,7 @@ class CampaignSettings(CampaignOptions):
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         # Left out where they are as in logs of before.
-        later = ("allowed_labels", "normalise", "n_known", "away_seconds", "rules")
+        later = ("allowed_labels", "normalise", "n_known", "anchor", "away_seconds", "rules")
         usual = {one.name: one.default for one in fields(self) if one.name in later}
         usual["modules"] = {}
         plain = {name: one for name, one in plain.items() if one != usual.get(name, MISSING)}
@@ -457,10 +457,8 @@ def _refuse_newer(values: Mapping[str, Any]) -> None:
     """Refuse settings that this version does not know."""
     known, kept = ({one.name for one in fields(of)} for of in (CampaignSettings, CampaignOptions))
     what = [f"the setting {one!r}" for one in sorted({*values} - known)]
-    what += [f"format {values['format']!r}"] if values.get("format", FORMAT) != FORMAT else []
-    what += (
-        [f"rules {values['rules']!r}"] if values.get("rules", 1) not in range(1, RULES + 1) else []
-    )
+    what += [f"format {one!r}" for one in [values.get("format", 1)] if one not in FORMATS]
+    what += [f"rules {one!r}" for one in [values.get("rules", 1)] if one not in range(1, RULES + 1)]
     what += [
         f"{name} {value!r}"
         for name, value in values.items()

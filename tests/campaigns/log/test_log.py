@@ -13,7 +13,7 @@ from campaigns.simulated import begun, spam
 from levelled.campaigns import load_campaign, open_store
 from levelled.campaigns.log.events import Closed, Event, Leased
 from levelled.campaigns.log.log import CampaignLog
-from levelled.campaigns.log.records import canonical, to_plain
+from levelled.campaigns.log.records import canonical, hash_of, to_plain
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, ConflictError
 
@@ -68,10 +68,12 @@ def test_somebody_who_never_waits_is_a_conflict_in_the_end(tmp_path: Path) -> No
 
     def overtake(state: CampaignState, _: datetime) -> Sequence[Event]:
         with campaign._log.store._database.writing() as connection:
+            body = canonical({**to_plain(nothing), "log": campaign._log._log})
             connection.execute(
                 "INSERT INTO events (campaign, seq, prev_hash, hash, body) "
-                "SELECT campaign, seq + 1, hash, hash, :body FROM events ORDER BY seq DESC LIMIT 1",
-                {"body": canonical(to_plain(nothing))},
+                "SELECT campaign, seq + 1, hash, :hash, :body FROM events ORDER BY seq DESC "
+                "LIMIT 1",
+                {"body": body, "hash": hash_of(campaign._log._hash, body)},
             )
         assert state.n_events > 0
         return [nothing]

@@ -74,6 +74,8 @@ class Event(
     at: str
     by: str | None
     version: int = 1
+    log: str = ""
+    """The beginning of the hash of the first event; empty there, and in logs of format 1."""
 
     def apply(self, state: StateBuilder) -> None:
         """Change the state as the event says."""

@@ -29,12 +29,29 @@ from levelled._check import suggest
 from levelled._files import cache_folder, is_private, replace_file
 from levelled._version import __version__
 from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
-from levelled.campaigns.log.events import Event, apply_events
-from levelled.campaigns.log.records import PlainEvent, StoredEvent, to_plain
+from levelled.campaigns.log.anchors import (
+    Anchor,
+    Anchored,
+    append_anchor,
+    open_anchor,
+    why_not_anchored,
+)
+from levelled.campaigns.log.events import EVENTS, Changed, Event, apply_events
+from levelled.campaigns.log.records import (
+    Break,
+    Known,
+    PlainEvent,
+    StoredEvent,
+    carried_log,
+    carry,
+    hash_of,
+    to_plain,
+    verify,
+)
 from levelled.campaigns.log.state import CampaignState, state_from_plain, state_to_plain
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.stores import Read, Store
-from levelled.errors import CampaignError, ConflictError, LevelledError
+from levelled.errors import CampaignError, ConflictError, LevelledError, StorageError
 
 if TYPE_CHECKING:
     from levelled.campaigns.figures.settled import FigureCache
@@ -196,7 +213,8 @@ class CampaignLog:
     """The log of one campaign in a store, of which only new events are read again.
 
     The state is folded from the events that came since the last read, or since a snapshot that an
-    earlier process kept.
+    earlier process kept. Each is verified before: it follows from the event before it, and its text
+    is that of its hash. So is the anchor of the campaign, if there is one.
     """
 
     def __init__(self, name: str, store: Store) -> None:
@@ -208,6 +226,9 @@ class CampaignLog:
         self._hash = ""
         self._last = datetime.min.replace(tzinfo=UTC), 0.0
         """The time of the last event, and the reading of the process's own clock when it came."""
+        self._log = ""
+        """The text that each further event carries."""
+        self._anchor: Anchor | None = None
         self._n_stored = 0
         self._work_kept = 0
 
@@ -228,7 +249,10 @@ class CampaignLog:
         """The state after every event that is stored by now."""
         if self._state is None:
             self._begin()
-        return self._read_on(partial(self.store.events, self.name))
+        state = self._read_on(partial(self.store.events, self.name))
+        if state.settings.anchor:
+            self.check_anchor(state.settings.anchor)
+        return state
 
     @property
     def known_state(self) -> CampaignState:
@@ -239,6 +263,11 @@ class CampaignLog:
     def n_events(self) -> int:
         """The number of events that were read or stored here by now."""
         return max(self._n_stored, 0 if self._state is None else self._state.n_events)
+
+    @property
+    def anchor_path(self) -> str:
+        """The anchor of the campaign in the state that was last read; empty if it has none."""
+        return "" if self._state is None else self._state.settings.anchor
 
     @property
     def last_hash(self) -> str:
@@ -254,16 +283,19 @@ class CampaignLog:
     def do(self, decision: Callable[[CampaignState, datetime], Sequence[Made]]) -> Sequence[Made]:
         """Decide on the newest state while others wait, append the events, and return them."""
         events: Sequence[Made] = ()
-        if self._state is None:
+        if self.anchor_path or self._state is None:
             _ = self.state  # read before anybody has to wait
+        self._prepare_anchor()
 
         def decide_now(read: Read, now: datetime) -> tuple[Sequence[PlainEvent], int]:
             nonlocal events
             state = self._read_on(read)
             events = decision(state, self._not_before_the_last(now))
-            return [to_plain(event) for event in events], state.n_events
+            return self._to_plain(events), state.n_events
 
         self._n_stored = self._insist(lambda: self.store.update(self.name, decide_now)) + 1
+        if self.anchor_path or any(isinstance(one, Changed) for one in events):
+            self.anchor()
         return events
 
     def rename(self, name: str, event_of: Callable[[CampaignState, datetime], Event]) -> None:
@@ -271,12 +303,43 @@ class CampaignLog:
 
         def attempt() -> None:
             state = self.state
-            event = to_plain(event_of(state, self.now()))
+            (event,) = self._to_plain([event_of(state, self.now())])
             self.store.rename(self.name, name, event, expected=state.n_events)
 
+        _ = self.state
+        self._prepare_anchor()
         self._insist(attempt)
         forget_snapshot(self.store.address, self.name)
         self.name = name
+        self.anchor()
+
+    def anchor(self) -> None:
+        """Append the end of the log to the anchor of the campaign, if it has one."""
+        state = self.state
+        if not self.anchor_path:
+            return
+        try:
+            append_anchor(self.anchor_path, Anchored(state.n_events, self._hash), self.name)
+        except OSError as failed:
+            raise StorageError(
+                f"The step was stored in {self.name!r}, but the anchor {self.anchor_path} could "
+                f"not be written ({failed.strerror}): the next step will write to it."
+            ) from failed
+
+    def _prepare_anchor(self) -> None:
+        """Refuse a step before it is stored if the anchor cannot be written."""
+        if not self.anchor_path:
+            return
+        try:
+            open_anchor(self.anchor_path).close()
+        except OSError as failed:
+            raise StorageError(
+                f"The anchor {self.anchor_path} of {self.name!r} cannot be written "
+                f"({failed.strerror}), so nothing was stored. Make it writable here."
+            ) from failed
+
+    def _to_plain(self, events: Sequence[Event]) -> Sequence[PlainEvent]:
+        return carry([to_plain(event) for event in events], self._log)
 
     def _not_before_the_last(self, now: datetime) -> datetime:
         """The time, or that of the last event where a clock was set back since or another is ahead.
@@ -302,12 +365,14 @@ class CampaignLog:
         self._state, self._hash, self._n_stored = None, "", 0
 
     def overview(self) -> tuple[CampaignState, str]:
-        """The state without its draws, which takes a fraction of the time, and the last hash."""
-        last, stored = self.store.last(self.name), self.store.events(self.name, draws=False)
-        state = apply_events(one.event for one in stored)
-        if last is None or last.seq < stored[-1].seq:
-            last = stored[-1]
-        return replace(state, n_events=last.seq + 1), last.hash
+        """The state without its draws, which takes a fraction of the time, and the last hash.
+
+        The texts of all other events are verified, and of the draws that none is missing.
+        """
+        stored = self.store.events(self.name, draws=False)
+        self._refuse(verify(stored), stored)
+        state = apply_events(one.event for one in stored if one.body is not None)
+        return replace(state, n_events=len(stored)), stored[-1].hash
 
     def keep(self) -> None:
         """Keep a snapshot for the next process, if it would save work to speak of."""
@@ -327,7 +392,7 @@ class CampaignLog:
     def _read_on(self, read: Read) -> CampaignState:
         """The state after what `read` finds behind the events that are known."""
         if self._state is None:
-            new = read(0)
+            new, known = read(0), Known()
             if not new:
                 guess = suggest(self.name, self.store.names())
                 raise CampaignError(
@@ -341,10 +406,11 @@ class CampaignLog:
                     f"{self.name!r} was deleted or renamed while it was in use. Nothing was "
                     f"stored; `levelled list` shows what is there now."
                 )
-            new = old[1:]
+            new, known = old[1:], Known(self._state.n_events, self._hash, self._log)
         if new:
+            self._refuse(verify(new, known), new)
             self._state = apply_events((stored.event for stored in new), self._state)
-            self._hash = new[-1].hash
+            self._hash, self._log = new[-1].hash, _log_of(new[-1])
             self._notice_time(new[-1])
         assert self._state is not None
         return self._state
@@ -354,6 +420,33 @@ class CampaignLog:
             at = datetime.fromisoformat(last.event["at"]).astimezone(UTC)
             self._last = at, time.monotonic()
 
+    def _refuse(self, broken: Break | None, events: Sequence[StoredEvent]) -> None:
+        """Refuse a log that is broken: it was changed by something else than Levelled."""
+        if broken is None:
+            return
+        types = [one.event.get("type") for one in events if one.seq == broken.seq]
+        kind = f" ({types[0]})" if types and types[0] in EVENTS else ""
+        raise StorageError(
+            f"Event {broken.seq}{kind} of {self.name!r} cannot be trusted: {broken.because}. The "
+            f"database was changed by something else, so nothing is shown or stored. Go back to a "
+            f"backup; the events before are as they were written."
+        )
+
+    def check_anchor(self, path: str) -> str:
+        """The path of an anchor; refuses a log that lacks a hash of it. A line is read once."""
+        if self._anchor is None or self._anchor.path != path:
+            self._anchor = Anchor(path)
+        if lines := self._anchor.new_lines():
+            hashes = self.store.hashes(self.name, min(lines).n_events - 1)
+            if because := why_not_anchored(lines, hashes, path):
+                self._anchor = None
+                raise StorageError(
+                    f"{self.name!r} cannot be trusted: {because}. Nothing is shown or stored. Go "
+                    f"back to a backup; if you did so, or this is a copy of the campaign, move the "
+                    f"file elsewhere."
+                )
+        return path
+
     def _begin(self) -> None:
         """Begin with a snapshot whose last event is in the log; without one, from nothing."""
         kept = load_snapshot(self.store.address, self.name)
@@ -361,7 +454,16 @@ class CampaignLog:
             return
         place = kept.state.n_events - 1
         events = self.store.events(self.name, place)
-        if events and (events[0].seq, events[0].hash) == (place, kept.hash):
+        if not events or (events[0].seq, events[0].hash) != (place, kept.hash):
+            return
+        last = events[0]
+        if last.body is not None and hash_of(last.prev_hash, last.body) == last.hash:
             self._kept, self._state, self._hash = kept, kept.state, kept.hash
-            self._work_kept = kept.work
-            self._notice_time(events[0])
+            self._log, self._work_kept = _log_of(last), kept.work
+            self._notice_time(last)
+
+
+def _log_of(last: StoredEvent) -> str:
+    """The text that events behind this one carry: as it does, unless it is the first."""
+    first = last.seq == 0
+    return carried_log(last.event, last.hash) if first else str(last.event.get("log", ""))

@@ -67,10 +67,16 @@ The time is that of the turn, by the clock of the database.
 _LARGEST = 2**31 - 1  # of the column "seq"
 _WHOLE = "SELECT seq, prev_hash, hash, body FROM events WHERE campaign = :of"
 _SINCE = f"{_WHOLE} AND seq >= :since ORDER BY seq"
-_WITHOUT_DRAWS = f"{_WHOLE} AND seq >= :since AND type <> 'drawn' ORDER BY seq"
+# The type is the last key of a draw in the text that is hashed; nothing hashes the column "type".
+_WITHOUT_DRAWS = (
+    "SELECT seq, prev_hash, hash, "
+    """CASE WHEN body LIKE '%"type":"drawn"}' THEN NULL ELSE body END """
+    "FROM events WHERE campaign = :of AND seq >= :since ORDER BY seq"
+)
 _LAST = f"{_WHOLE} ORDER BY seq DESC LIMIT 1"
 _END = "SELECT seq, hash FROM events WHERE campaign = :of ORDER BY seq DESC LIMIT 1"
-_NAMES = "SELECT campaign FROM events WHERE seq = 0"
+_HASHES = "SELECT seq, hash FROM events WHERE campaign = :of AND seq >= :since"
+_NAMES = "SELECT DISTINCT campaign FROM events"
 _APPEND = (
     "INSERT INTO events (campaign, seq, prev_hash, hash, body, type, at) "
     "VALUES (:campaign, :seq, :prev_hash, :hash, :body, :type, :at)"
@@ -286,7 +292,8 @@ class Store:
     def events(self, campaign: str, since: int = 0, *, draws: bool = True) -> list[StoredEvent]:
         """The events from place `since` on; empty for a campaign that does not exist.
 
-        Without `draws` those of the type "drawn" are left out, which are most of a log.
+        Without `draws` those of the type "drawn", which are most of a log, have no content: of
+        them only the places and the hashes are read.
         """
         return self._events(self._database.rows, _checked(campaign), since, draws=draws)
 
@@ -296,6 +303,10 @@ class Store:
         since = min(whole("since", since, least=0), _LARGEST)
         rows = read(_SINCE if draws else _WITHOUT_DRAWS, of=name, since=since)
         return [self._stored(name, *row) for row in rows]
+
+    def hashes(self, campaign: str, since: int = 0) -> dict[int, str]:
+        """The hashes of the events from place `since` on, by their places."""
+        return dict(self._database.rows(_HASHES, of=_checked(campaign), since=since))
 
     def last(self, campaign: str) -> StoredEvent | None:
         """The last event."""
@@ -356,15 +367,17 @@ class Store:
         return f"<store at {self._database.place}>"
 
     def _stored(
-        self, campaign: str, seq: int, prev_hash: str, hash_: str, body: str
+        self, campaign: str, seq: int, prev_hash: str, hash_: str, body: object
     ) -> StoredEvent:
+        if body is None:
+            return StoredEvent(seq, prev_hash, hash_, {}, None)
         event = parse_event(body)
-        if not isinstance(event, dict):
+        if not (isinstance(body, str) and isinstance(event, dict)):
             raise StorageError(
                 f"Event {seq} of {campaign!r} in {self._database.place} cannot be read, so the "
                 f"database was changed by something else ({event}). Go back to a backup."
             )
-        return StoredEvent(seq, prev_hash, hash_, event)
+        return StoredEvent(seq, prev_hash, hash_, event, body)
 
 
 def _checked(campaign: object) -> str:

@@ -130,7 +130,9 @@ def _field_of(option: Option, *, unset: bool) -> tuple[object, object]:
     return Annotated[kind | None if default is None else kind, Field(**limits)], default
 
 
-_Changes: Any = _options_body((one for one in OPTIONS.values() if one.changeable), unset=True)
+_Changes: Any = _options_body(
+    (one for one in OPTIONS.values() if one.changeable and one.on_page), unset=True
+)
 _Options: Any = _options_body(one for one in OPTIONS.values() if one.on_page)
 
 
