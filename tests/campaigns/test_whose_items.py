@@ -181,7 +181,7 @@ def chained(events: list[dict[str, Any]]) -> list[StoredEvent]:
     """The events with hashes computed anew."""
     stored, prev = [], GENESIS
     for seq, event in enumerate(events):
-        new = hash_of(prev, canonical(event))
-        stored.append(StoredEvent(seq, prev, new, event))
-        prev = new
+        body = canonical(event)
+        stored.append(StoredEvent(seq, prev, hash_of(prev, body), event, body))
+        prev = stored[-1].hash
     return stored

@@ -4,7 +4,6 @@ The end of a log (name, number of events and last hash of a campaign) can be sig
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,7 +28,7 @@ from levelled.campaigns.drawing.pools import (
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.anchors import Anchored, why_not_anchored
+from levelled.campaigns.log.anchors import Anchored, find_hash, why_not_anchored, why_not_found
 from levelled.campaigns.log.events import (
     Changed,
     Event,
@@ -64,9 +63,6 @@ PoolAt = Callable[[CampaignState, int], Pool]
 
 _UNREADABLE = (LevelledError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """Errors of a log that cannot be computed with."""
-
-_SHORTEST = 12
-"""The least number of digits by which a hash may be named."""
 
 
 class Audit(list[str]):
@@ -108,11 +104,15 @@ def audit_log(
     if not events:
         raise CampaignError(f"There is no campaign {name!r} in this storage.")
     audit = Audit(len(events), events[-1].hash)
+    hashes = {one.seq: one.hash for one in events}
     if expect is not None:
-        audit += _compare_expected(audit, events, expect)
+        if (at := find_hash(expect, hashes)) is None:
+            audit.append(why_not_found(expect))
+        else:
+            audit.since = len(events) - 1 - at
     if anchored is not None:
         lines, path = anchored
-        because = why_not_anchored(lines, {one.seq: one.hash for one in events}, path)
+        because = why_not_anchored(lines, hashes, path)
         audit += [] if because is None else [because]
     broken = verify(events)
     if broken is not None:
@@ -153,24 +153,6 @@ def _lines(part: Iterator[str], notes: list[str]) -> Iterator[str]:
         notes.append(str(unknown))
     except _UNREADABLE as wrong:
         yield str(wrong) or repr(wrong)
-
-
-def _compare_expected(audit: Audit, events: Sequence[StoredEvent], expect: str) -> Iterator[str]:
-    """Look for the event whose hash somebody noted; those after it came since."""
-    wanted = expect.strip().lower()
-    if not re.fullmatch(f"[0-9a-f]{{{_SHORTEST},64}}", wanted):
-        raise InputError(
-            f"{expect!r:.80} is no hash to expect: give the 64 hexadecimal digits that levelled "
-            f"status shows, or at least the first {_SHORTEST}."
-        )
-    at = [stored.seq for stored in events if stored.hash.startswith(wanted)]
-    if at:
-        audit.since = len(events) - 1 - at[-1]
-    else:
-        yield (
-            f"no event has the hash {wanted}: since it was noted, events were cut off or the log "
-            f"was written anew"
-        )
 
 
 def _compare_settings(

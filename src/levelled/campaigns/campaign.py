@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.anchors import Anchor, anchor_place
+from levelled.campaigns.log.anchors import Anchor, anchor_place, find_hash, why_not_found
 from levelled.campaigns.log.events import (
     Answered,
     Closed,
@@ -32,7 +32,7 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.shown import label_question
 from levelled.campaigns.settings import CampaignSettings, Question
 from levelled.campaigns.stores import DEFAULT_STORAGE, Store, open_store
-from levelled.errors import InputError, LevelledError
+from levelled.errors import CampaignError, InputError, LevelledError
 
 # What only analysts and managers need (figures, comparisons, reports, audits, pools, further draws)
 # is imported where it is made: labellers need not wait for it.
@@ -620,6 +620,13 @@ class Campaign:
         anchored = (Anchor(path).new_lines(), path) if path else None
         events = self._log.store.events(self.name)
         return audit_log(self.name, events, self._pool.at, expect, anchored)
+
+    def expect(self, noted: str) -> None:
+        """Refuse a log without an event of this hash, or its first 12 digits, noted earlier."""
+        if find_hash(noted, self._log.store.hashes(self.name)) is None:
+            raise CampaignError(
+                f"{self.name!r} cannot be trusted: {why_not_found(noted)}. Go back to a backup."
+            )
 
     # What managers change.
 

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from levelled.metrics import Comparison
     from levelled.metrics.judging import JudgeReport
 
+Expect = Annotated[
+    str | None, flag("Hash of an event that was noted earlier, or its first 12 digits.")
+]
+
 NOT_YET, REFUTED = 3, 4
 """The exit codes while a target is not reached or a claim not decided, and once it is refuted."""
 
@@ -48,7 +52,12 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
 
     with lv.campaigns.open_store(storage, create=False) as store:
         logs = [CampaignLog(name, store) for name in store.names()]
-        summaries = [summarise(*log.overview()) for log in logs]
+        summaries, refusals = [], []
+        for log in logs:  # one that cannot be trusted hides no other
+            try:
+                summaries.append(summarise(*log.overview()))
+            except lv.errors.LevelledError as refused:
+                refusals.append(str(refused))
     columns = ["name", "metrics", "n_labels", "n_settled", "n_pending", "budget", "pool_size"]
     rows = [
         [
@@ -60,6 +69,10 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     _tell_not_checked(*chain.from_iterable(row["metrics"] for row in summaries))
     names = [*(column.removeprefix("n_") for column in columns), "state"]
     show.data(form, summaries, lambda: show.show_rows("Campaigns", names, rows))
+    for refusal in refusals:
+        show.tell(f"levelled: {refusal}")
+    if refusals:
+        raise click.exceptions.Exit(1)
 
 
 def status(campaign: Opened, form: Format = None) -> None:
@@ -331,6 +344,7 @@ def gate(
     wait: Annotated[bool, flag("Wait for labels until every claim is decided.")] = False,
     timeout: Annotated[float | None, flag("The most seconds that --wait waits.", min=0)] = None,
     every: Annotated[float, flag("Seconds between looks of --wait.", min=0.05)] = 1.0,
+    expect: Expect = None,
     form: Format = None,
 ) -> None:
     """Decide claims about a model, such as that it is good enough.
@@ -354,6 +368,8 @@ def gate(
         refuse("needs --better-than", "margin")
     if not wait:
         refuse("needs --wait", "timeout")
+    if expect is not None:
+        campaign.expect(expect)
     claims: list[GateClaim] = []
     with suppress(KeyboardInterrupt):  # the way to stop waiting
         for _ in campaign.changes(every=every, timeout=timeout if wait else 0):
@@ -362,7 +378,7 @@ def gate(
                 break
     about = {"campaign": campaign.name, "last_hash": campaign.last_hash}
     rows = [{**one.as_dict(), **about} for one in claims]
-    show.data(form, rows, lambda: show.lines(claims, 1000))
+    show.data(form, rows, lambda: show.lines([*claims, f"last hash: {campaign.last_hash}"], 1000))
     if junit is not None:
         _write_junit(junit, campaign.name, claims, allow_undecided=allow_undecided)
     words = {one.word for one in claims}
@@ -431,8 +447,9 @@ def _text(value: object) -> str:
 
 def audit(
     campaign: OpenedWithFiles,
-    expect: Annotated[
-        str | None, flag("Hash of an event that was noted earlier, or its first 12 digits.")
+    expect: Expect = None,
+    anchor: Annotated[
+        Path | None, flag("File of noted hashes; by default the campaign's own, if it has one.")
     ] = None,
     sign: Annotated[
         Path | None, flag("Private key (Ed25519, PEM) to sign the log with, if the audit passes.")
@@ -455,7 +472,10 @@ def audit(
         refuse("needs --sign", "out")
     choose_one(expect=expect, verify=verify)
     signed = None if verify is None or key is None else read_signature(verify, key)
-    result = campaign.audit(expect=expect if signed is None else signed.last_hash)
+    if anchor is not None and not anchor.is_file():
+        raise lv.errors.InputError(f"There is no anchor {str(anchor)!r}.")
+    noted = expect if signed is None else signed.last_hash
+    result = campaign.audit(expect=noted, anchor=anchor)
     if signed is not None and result.since != result.n_events - signed.n_events:
         result.append(
             f"the signature is of {signed.campaign!r} after {signed.n_events:,} events, and not of "
@@ -481,7 +501,7 @@ def report(
 ) -> None:
     """Write figures, plots, settings and corrections as an HTML file."""
     campaign.report(out)
-    show.tell(f"written: {out}")
+    show.tell(f"written: {out}; last hash: {campaign.last_hash}")
 
 
 def export(

@@ -60,7 +60,8 @@ def test_the_checker_notices_what_is_lost_doubled_and_invented() -> None:
         events, before = [], GENESIS
         for seq, (by, draw, label) in enumerate(labels):
             event = {"type": "answered", "by": by, "draw": draw, "label": label}
-            events.append(StoredEvent(seq, before, hash_of(before, canonical(event)), event))
+            body = canonical(event)
+            events.append(StoredEvent(seq, before, hash_of(before, body), event, body))
             before = events[-1].hash
         return events
 

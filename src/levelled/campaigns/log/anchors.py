@@ -1,4 +1,6 @@
-"""Anchors: a file to which the last hash of a campaign is appended after each step.
+"""Hashes that were noted elsewhere, by hand or in an anchor.
+
+An anchor is a file to which the last hash of a campaign is appended after each step.
 
 Whoever can write to the database can compute all hashes anew, and no check of the log alone finds
 that. A file that they cannot write to has the hashes as they were. A line of it is
@@ -18,6 +20,8 @@ from typing import BinaryIO, NamedTuple
 
 from levelled.errors import InputError, StorageError
 
+_SHORTEST = 12
+"""The least number of digits by which a hash may be named."""
 _LINE = re.compile(r"(?P<n>[1-9][0-9]{0,9}) (?P<hash>[0-9a-f]{64}) \S+ [^\n]*")
 
 
@@ -38,6 +42,25 @@ def anchor_place(path: str) -> str:
             f"{path!r:.200} is no file for an anchor: name a file in a folder that is there."
         )
     return str(place)
+
+
+def find_hash(expect: str, hashes: Mapping[int, str]) -> int | None:
+    """The place of the event whose hash somebody noted, or the first digits of it."""
+    wanted = expect.strip().lower()
+    if not re.fullmatch(f"[0-9a-f]{{{_SHORTEST},64}}", wanted):
+        raise InputError(
+            f"{expect!r:.80} is no hash to expect: give the 64 hexadecimal digits that levelled "
+            f"status shows, or at least the first {_SHORTEST}."
+        )
+    return max((at for at, one in hashes.items() if one.startswith(wanted)), default=None)
+
+
+def why_not_found(expect: str) -> str:
+    """The difference of a log that has no event with a hash that was noted."""
+    return (
+        f"no event has the hash {expect.strip().lower()}: since it was noted, events were cut off "
+        f"or the log was written anew"
+    )
 
 
 def open_anchor(path: str) -> BinaryIO:

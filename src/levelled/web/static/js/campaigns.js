@@ -5,6 +5,9 @@ import { byId, make } from "./dom.js";
 import { count } from "./numbers.js";
 
 function card(one) {
+  if (one.problem) {
+    return make("li", {}, make("h2", {}, one.name), make("p", { class: "problem", role: "alert" }, one.problem));
+  }
   const label = make("a", { class: "button", href: pageOf(one.name, "/label") }, "Label", hidden(one.name));
   const figures = make("a", { class: "button", href: pageOf(one.name) }, "Figures", hidden(one.name));
   const links = [one.closed === null ? label : null, isAnalyst ? figures : null];
