@@ -13,12 +13,11 @@ from starlette.testclient import TestClient
 
 from campaigns.simulated import spam
 from cli.terminal import Levelled
-from levelled.campaigns import backup, create_campaign
+from levelled.campaigns import backup, create_campaign, open_store
 from levelled.campaigns.log.records import canonical, hash_of
 from levelled.web import WebSettings, make_app
 
 POOL, TRUTH = spam(90)
-TOKEN = "the token of the printed link"
 
 Change = Callable[[sqlite3.Connection], object]
 
@@ -282,13 +281,19 @@ def test_every_command_refuses_an_altered_log_and_names_the_event(
     assert everything(path) == before
 
 
+def token_of(path: Path) -> dict[str, str]:
+    """The headers of an analyst."""
+    with open_store(f"sqlite:///{path}") as store:
+        return {"authorization": f"Bearer {store.tokens.add('eve', 'analyst')}"}
+
+
 @pytest.mark.parametrize("kind", ALTERED)
 def test_the_page_refuses_an_altered_log_and_names_the_event(
     altered: Callable[[Change], Path], kind: str
 ) -> None:
     path = altered(ALTERED[kind])
-    web = WebSettings(f"sqlite:///{path}", owner="eve", token=TOKEN, hosts=("testserver",))
-    headers = {"authorization": f"Bearer {TOKEN}"}
+    web = WebSettings(f"sqlite:///{path}", owner="eve", hosts=("testserver",))
+    headers = token_of(path)
     with TestClient(make_app(web)) as client:
         replies = [
             client.get(f"/api/campaigns/spam{part}", headers=headers)
@@ -313,9 +318,9 @@ def test_a_list_shows_the_other_campaigns(
     assert [one["name"] for one in json.loads(done.out)] == ["other"]
     (line,) = done.err.splitlines()
     assert re.search(r"Event \d+\b.*'spam'", line)
-    web = WebSettings(f"sqlite:///{path}", owner="eve", token=TOKEN, hosts=("testserver",))
+    web = WebSettings(f"sqlite:///{path}", owner="eve", hosts=("testserver",))
     with TestClient(make_app(web)) as client:
-        reply = client.get("/api/campaigns", headers={"authorization": f"Bearer {TOKEN}"}).json()
+        reply = client.get("/api/campaigns", headers=token_of(path)).json()
     assert ["problem" in one for one in reply] == [False, True]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.terminal import Levelled
-from levelled.campaigns.log.records import GENESIS, canonical, hash_of
+from levelled.campaigns.log.records import GENESIS, canonical, carried_log, hash_of
 
 
 @pytest.fixture
@@ -29,9 +29,11 @@ def rewrite(change: dict[str, Any], at: int = -1) -> None:
         rows = database.execute("SELECT seq, body FROM events ORDER BY seq").fetchall()
         events = [json.loads(body) for _, body in rows]
         events[at] |= change
-        prev = GENESIS
+        prev, log = GENESIS, ""
         for (seq, _), event in zip(rows, events, strict=True):
+            event |= {"log": log} if log else {}
             new = hash_of(prev, canonical(event))
+            log = log or carried_log(event, new)
             database.execute(
                 "UPDATE events SET prev_hash = ?, hash = ?, body = ? WHERE seq = ?",
                 [prev, new, canonical(event), seq],
@@ -143,3 +145,24 @@ def test_a_log_can_be_signed(levelled: Levelled, last: str) -> None:
     assert (found.code, "log was written anew" in found.out) == (1, True)
     assert levelled("audit", "spam", "--verify", "audit.json").code == 2
     assert levelled("audit", "spam", "--out", "other.json").code == 2
+
+
+def test_gate_and_report_print_the_last_hash_and_gate_compares_a_kept_one(
+    levelled: Levelled, last: str
+) -> None:
+    gate = "gate", "spam", "--at-most", 1
+    assert last in levelled("report", "spam").err
+    assert last in levelled(*gate, "--format", "table").out
+    assert levelled(*gate, "--expect", last[:12]).code == levelled(*gate).code
+    refused = levelled(*gate, "--expect", "0" * 64)
+    assert (refused.code, refused.out) == (1, "")
+    assert "0" * 64 in refused.err
+    rewrite({"label": "spam"})
+    assert levelled(*gate, "--expect", last).code == 1
+
+
+def test_an_anchor_that_is_not_there_is_refused(levelled: Levelled, last: str) -> None:
+    del last
+    refused = levelled("audit", "spam", "--anchor", "nowhere")
+    assert (refused.code, refused.out) == (1, "")
+    assert "nowhere" in refused.err

@@ -57,7 +57,7 @@ def test_the_exit_code_is_that_of_the_worst_claim(
 def test_a_claim_is_one_line_on_the_terminal(levelled: Levelled, spam: str) -> None:
     claims = "--claim", "error<=0.12", "--at-most", 0.5
     lines = levelled("gate", spam, *claims, "--format", "table").out.splitlines()
-    assert [line.split(":")[0] for line in lines] == ["shown", "not yet"]
+    assert [line.split(":")[0] for line in lines] == ["shown", "not yet", "last hash"]
     assert "95% confidence, 100 labels" in lines[0]
 
 

@@ -20,7 +20,7 @@ from levelled.campaigns import Campaign, open_store
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z| UTC)?")
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
-OF_THE_LOG = ("last_hash", "hash", "prev_hash")
+OF_THE_LOG = ("last_hash", "hash", "prev_hash", "log")
 CLOCKED = ("seconds", "at", "until", "since")
 
 

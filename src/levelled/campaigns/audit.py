@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
@@ -30,7 +31,11 @@ from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.anchors import Anchored, find_hash, why_not_anchored, why_not_found
 from levelled.campaigns.log.events import (
+    Amended,
+    Answered,
     Changed,
+    Created,
+    Drawn,
     Event,
     LabelsKnown,
     PredictionsAttached,
@@ -39,6 +44,7 @@ from levelled.campaigns.log.events import (
     replay,
 )
 from levelled.campaigns.log.records import (
+    CARRYING,
     DrawnItem,
     PlainEvent,
     Round,
@@ -179,6 +185,30 @@ def _compare_settings(
     check_kind(created, created.kind, lambda: pool)
 
 
+def _why_never_written(state: CampaignState, event: Event, last: str) -> Iterator[str]:
+    """The reasons why an event that could happen is none that Levelled writes.
+
+    Earlier versions, whose logs carry no first hash, may have written some of these.
+    """
+    if event.at < last:
+        yield f"its time, {event.at}, is before that of the event before it, {last}"
+    if isinstance(event, Created):
+        written = CampaignSettings.from_json(event.settings).to_json()
+        yield from _compare(event.settings, written, "Levelled writes", 0)
+    if isinstance(event, Created | Drawn) and event.by is not None:
+        yield f"by {event.by!r:.80} is on record, and no person draws"
+    if isinstance(event, Answered):
+        answer, others = state.answers.get(event.draw), state.opinions.get(event.draw, ())
+        told = [one for one in (answer, *others) if one is not None and one.by == event.labeller]
+        same = (event.label, event.note, event.rubric)
+        if isinstance(event, Amended):
+            replaced = told[-1:] if event.opinion else [answer] if answer is not None else []
+            if any((one.label, one.note, one.rubric) == same for one in replaced):
+                yield f"it amends draw {event.draw} to what it was"
+        elif told and event.labeller is not None:
+            yield f"{event.labeller} had told a label of draw {event.draw} before"
+
+
 @dataclass
 class _Steps:
     """The events of one log, each asked again why it could not happen, or made again."""
@@ -191,8 +221,12 @@ class _Steps:
     def differences(self, events: Sequence[PlainEvent]) -> Iterator[str]:
         """Each event that could not have happened, or not so, in a line."""
         try:
+            last = ""
             for place, (state, event, plain) in enumerate(replay(events)):
-                for wrong in _lines(self._check(state, event, plain), self.notes):
+                carries = state.settings.format >= CARRYING
+                never = _why_never_written(state, event, last) if carries else iter(())
+                last = event.at
+                for wrong in _lines(chain(self._check(state, event, plain), never), self.notes):
                     yield f"event {place} ({plain['type']}): {wrong}"
         except CampaignError as unreadable:
             yield str(unreadable)

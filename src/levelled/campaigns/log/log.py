@@ -410,15 +410,9 @@ class CampaignLog:
         if new:
             self._refuse(verify(new, known), new)
             self._state = apply_events((stored.event for stored in new), self._state)
-            self._hash, self._log = new[-1].hash, _log_of(new[-1])
-            self._notice_time(new[-1])
+            self._follow(new[-1])
         assert self._state is not None
         return self._state
-
-    def _notice_time(self, last: StoredEvent) -> None:
-        with suppress(LookupError, TypeError, ValueError):  # an event without a time: see the audit
-            at = datetime.fromisoformat(last.event["at"]).astimezone(UTC)
-            self._last = at, time.monotonic()
 
     def _refuse(self, broken: Break | None, events: Sequence[StoredEvent]) -> None:
         """Refuse a log that is broken: it was changed by something else than Levelled."""
@@ -458,12 +452,14 @@ class CampaignLog:
             return
         last = events[0]
         if last.body is not None and hash_of(last.prev_hash, last.body) == last.hash:
-            self._kept, self._state, self._hash = kept, kept.state, kept.hash
-            self._log, self._work_kept = _log_of(last), kept.work
-            self._notice_time(last)
+            self._kept, self._state, self._work_kept = kept, kept.state, kept.work
+            self._follow(last)
 
-
-def _log_of(last: StoredEvent) -> str:
-    """The text that events behind this one carry: as it does, unless it is the first."""
-    first = last.seq == 0
-    return carried_log(last.event, last.hash) if first else str(last.event.get("log", ""))
+    def _follow(self, last: StoredEvent) -> None:
+        """Remember what the next event follows from."""
+        is_first, log = last.seq == 0, str(last.event.get("log", ""))
+        self._log = carried_log(last.event, last.hash) if is_first else log
+        self._hash = last.hash
+        with suppress(LookupError, TypeError, ValueError):  # an event without a time: see the audit
+            at = datetime.fromisoformat(last.event["at"]).astimezone(UTC)
+            self._last = at, time.monotonic()

@@ -260,8 +260,8 @@ def carry(events: Sequence[PlainEvent], log: str) -> Sequence[PlainEvent]:
 def carried_log(first: PlainEvent, hash_: str) -> str:
     """The text that events carry behind this first one; empty in logs of earlier versions."""
     settings = first.get("settings")
-    carries = isinstance(settings, dict) and settings.get("format") == CARRYING
-    return hash_[:_CARRIED] if carries else ""
+    format_ = settings.get("format") if isinstance(settings, dict) else None
+    return hash_[:_CARRIED] if isinstance(format_, int) and format_ >= CARRYING else ""
 
 
 class Known(NamedTuple):
