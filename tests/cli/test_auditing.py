@@ -83,9 +83,9 @@ def test_events_that_were_cut_off_are_found_by_the_hash(levelled: Levelled, last
     ("change", "at"),
     [
         ({"type": "sorcery"}, -1),
-        ({"settings": {"name": "spam", "sorcery": 1}}, 0),
-        ({"settings": {"name": "spam", "format": 2}}, 0),
-        ({"settings": {"name": "spam", "kind": "sorcery"}}, 0),
+        ({"settings": {"name": "spam", "format": 2, "sorcery": 1}}, 0),
+        ({"settings": {"name": "spam", "format": 3}}, 0),
+        ({"settings": {"name": "spam", "format": 2, "kind": "sorcery"}}, 0),
         ({"type": "changed", "settings": {"sorcery": 1}}, -1),
         ({"type": "drawn", "draws": [{"sorcery": 1}]}, 2),
     ],

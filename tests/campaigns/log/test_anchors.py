@@ -87,8 +87,9 @@ def test_an_anchor_is_named_from_outside(tmp_path: Path) -> None:
     kept = lines(anchor)
     assert [line.n_events for line in kept] == [campaign.state.n_events - 1]
     assert campaign.audit(anchor=anchor) == []
+    pool = campaign.pool()
     rewrite(tmp_path / "c.db")
-    other = Campaign("spam", open_store(tmp_path / "c.db"), pool=campaign.pool())
+    other = Campaign("spam", open_store(tmp_path / "c.db"), pool=pool)
     assert other.audit() == []
     assert any("spam.anchor" in line for line in other.audit(anchor=anchor))
 
