@@ -75,9 +75,11 @@ def table(columns: Columns, delimiter: str, point: str = ".") -> bytes:
     return out.getvalue().encode()
 
 
-def zipped(*contents: bytes) -> bytes:
+def zipped(*contents: bytes, mac: bool = False) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        if mac:
+            archive.writestr("__MACOSX/._0.csv", b"\0\5\26\7")
         for at, content in enumerate(contents):
             archive.writestr(f"{at}.csv", content)
     return out.getvalue()
@@ -93,6 +95,7 @@ WAYS: dict[str, Callable[[Columns], bytes]] = {
     "tabs.tsv.gz": lambda columns: gzip.compress(table(columns, "\t")),
     "packed": lambda columns: gzip.compress(table(columns, ",")),
     "pool.zip": lambda columns: zipped(table(columns, ",")),
+    "mac.csv.zip": lambda columns: zipped(table(columns, ","), mac=True),
 }
 
 
@@ -240,6 +243,10 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused(
 
 def test_one_file_is_packed_alone(tmp_path: Path) -> None:
     (tmp_path / "two.zip").write_bytes(zipped(b"id\n1\n", b"id\n2\n"))
+    for name, content in (("none.zip", zipped()), ("empty.csv.zip", zipped(b""))):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(PoolError, match=rf"{name} holds no file"):
+            open_pool(tmp_path / name)
     with pytest.raises(PoolError, match=r"two\.zip holds 2 files"):
         open_pool(tmp_path / "two.zip")
 

@@ -24,6 +24,8 @@ from levelled._optional import optional
 from levelled.errors import PoolError
 
 ZIP = b"PK\x03\x04"
+_ZIPS = (ZIP, b"PK\x05\x06")
+"""How packed files begin; the second holds nothing."""
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _MOST_BYTES = 1 << 29
@@ -42,7 +44,7 @@ def open_text(file: IO[bytes], name: str) -> IO[bytes]:
     """The text of an open file in UTF-8: itself if it is plain, else what it holds."""
     head = file.read(4)
     file.seek(0)
-    if not head.startswith((_GZIP, ZIP, *_UTF16)):
+    if not head.startswith((_GZIP, *_ZIPS, *_UTF16)):
         return file
     try:
         with file:
@@ -51,14 +53,16 @@ def open_text(file: IO[bytes], name: str) -> IO[bytes]:
             packed: Any = gzip.GzipFile(fileobj=file) if head.startswith(_GZIP) else file
             data = packed.read(_most(size) + 1)
         _check_size(len(data), size, name)
-        if head.startswith(ZIP):
+        if head.startswith(_ZIPS):
             archive = zipfile.ZipFile(io.BytesIO(data))
-            inside = {one.filename: one.file_size for one in archive.infolist() if one.file_size}
+            sizes = ((one.filename, one.file_size) for one in archive.infolist())
+            inside = {one: n for one, n in sizes if n and not one.startswith("__MACOSX/")}
             _check_size(sum(inside.values()), size, name)
             if "xl/workbook.xml" in inside:
                 return io.BytesIO(_sheet_lines(data, name))
             if len(inside) != 1:
-                raise PoolError(f"{name} holds {len(inside)} files: pack one alone, or unpack it.")
+                many = f"{len(inside)} files" if inside else "no file with content"
+                raise PoolError(f"{name} holds {many}: pack one alone, or unpack it.")
             data = archive.read(next(iter(inside)))
         return io.BytesIO(data.decode("utf-16").encode() if data.startswith(_UTF16) else data)
     except _BROKEN as wrong:
