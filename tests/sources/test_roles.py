@@ -1,8 +1,10 @@
 """Roles of columns: guessed by name and content, said by the user, and what labellers never see."""
 
 import json
+import math
 import shutil
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +108,9 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("'confidence'.*probabilities", PROBABILITIES, SAID),
     ("'pred'.*--classes", {"pred": [*range(N)]}, SAID),
     ("'x'.*role.*confidence", {}, {"roles": {"x": "shown"}}),
-    ("'shwn'.*shown.*weight, cost", {}, {"roles": {"text": "shwn"}}),
+    ("'shwn'.*shown.*time", {}, {"roles": {"text": "shwn"}}),
+    ("'m0'.*conf 87", {"conf": [87.0] * N}, {"roles": {"conf": "confidence"}}),
+    ("'text'.*'message 0'.*2024", {}, {"roles": {"text": "time"}}),
     ("'text'.*weight", {}, {"roles": {"text": "weight"}}),
     ("'text'.*cost", {}, {"roles": {"text": ["cost"]}}),
     ("'text'.*id and prediction", {}, {"roles": {"text": "id+prediction"}}),
@@ -162,6 +166,50 @@ def test_a_feature_may_be_shown_and_a_role_replaces_what_a_name_says() -> None:
     assert pool.features == ("price",)
     assert set(pool.shown_columns) == {"text", "price", "p_eur", "p_usd", "at"}
     assert (pool.columns_of("time"), pool.group, pool.n_groups) == (("at",), "text", N)
+
+
+def test_a_role_that_was_said_wins_over_a_guess() -> None:
+    table = pa.table(export(sure=[0.25] * N))
+    pool = open_pool(table, roles={"sure": "confidence"})
+    surrogate = pool.predictions().surrogate
+    assert surrogate is not None
+    np.testing.assert_allclose(surrogate.min(axis=1), 0.25)
+    assert (roles_in(pool)["sure"], roles_in(pool)["confidence"]) == ("confidence", "hidden")
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [{"roles": {"pred": "shown", "confidence": "shown"}}, {"show": ["text", "pred", "confidence"]}],
+)
+def test_what_is_shown_keeps_the_role_of_its_name(choices: dict[str, Any]) -> None:
+    pool = open_pool(pa.table(export()), **choices)
+    assert pool.pred_counts() == {"ham": 40, "spam": 20}
+    assert pool.predictions().surrogate is not None
+    assert {*pool.shown_columns} == {"text", "pred", "confidence"}
+    assert roles_in(pool)["pred"] == "prediction, shown"
+
+
+def test_what_is_hidden_anyway_has_its_role_by_name() -> None:
+    pool = open_pool(pa.table(export()), hide=["pred", "id", "text"])
+    why = {one["name"]: one["why"] for one in pool.recognised.columns}
+    assert (why["pred"], why["id"], why["text"]) == ("by name", "by name", "said")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [["2024-03-01", "2024-03-01T07:30:00Z"], [1.7e9, 1], ["1700000000", None], [date(2024, 3, 1)]],
+)
+def test_times_are_dates_or_numbers(times: list[Any]) -> None:
+    table = pa.table({"id": [*range(len(times))], "pred": ["a"] * len(times), "at": times})
+    assert open_pool(table, roles={"at": "time"}).columns_of("time") == ("at",)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_an_example_is_the_first_value_that_is_there(ending: str, tmp_path: Path) -> None:
+    more = {"late": [*[None] * 30, "x", *["y"] * (N - 31)], "never": [None] * N}
+    pool = open_pool(write(tmp_path / f"p{ending}", export(**more)))
+    example = {one["name"]: one["example"] for one in pool.recognised.columns}
+    assert (example["late"], example["never"], example["id"]) == ("x", "", "m0")
 
 
 def test_what_gives_the_prediction_away_is_hidden_with_the_reason() -> None:
@@ -288,3 +336,90 @@ def test_a_log_without_roles_keeps_the_meaning_of_names(tmp_path: Path) -> None:
 
 def test_help_names_every_role() -> None:
     assert all(role in OPTIONS["roles"].help for role in ROLES)
+
+
+def telling(pred: list[str]) -> dict[str, list[Any]]:
+    """Columns that tell the predictions, which are pass and fail."""
+    rng = np.random.default_rng(1)
+    is_pass = [one == "pass" for one in pred]
+    chance = [rng.uniform(0.5, 1) if one else rng.uniform(0, 0.5) for one in is_pass]
+    return {
+        "code": [int(one) for one in is_pass],
+        "negcode": [2 * one - 1 for one in is_pass],
+        "explain_it": [f"because it is {'fine' if one else 'bad'}" for one in is_pass],
+        "flag": [None if one else "x" for one in is_pass],
+        "p": chance,
+        "logit": [math.log(one / (1 - one)) for one in chance],
+        "rating": [math.ceil(10 * one) for one in chance],
+        "wrapped": [f"I say {one}, item {at}" for at, one in enumerate(pred)],
+        "json": [f'{{"verdict": "{one}", "at": {at}}}' for at, one in enumerate(pred)],
+        "output": [f"Item {at}: {one.upper()}!" for at, one in enumerate(pred)],
+        "noisy": [*chance[:-2], 1 - chance[-2], 1 - chance[-1]],
+    }
+
+
+def telling_nothing(pred: list[str]) -> dict[str, list[Any]]:
+    """Columns that may well go with such predictions, but do not tell them."""
+    rng = np.random.default_rng(2)
+    n = len(pred)
+    mostly = [one if rng.random() < 0.8 else "fail" for one in pred]
+    return {
+        "text": [f"a {one} mark" for one in pred],
+        "constant": ["pass"] * n,
+        "one": [1] * n,
+        "empty": [None] * n,
+        "country": rng.choice(["de", "fr", "es"], n).tolist(),
+        "mostly": [f"Team {one}" for one in mostly],
+        "both": [f"{at}: pass or fail? 0 or 1, a or b" for at in range(n)],
+        "remark": [f"a remark {at}" for at in range(n)],
+        "length": rng.integers(5, 500, n).tolist(),
+        "price": rng.uniform(0, 9, n).tolist(),
+    }
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_whatever_tells_the_prediction_in_nearly_all_rows_is_hidden(
+    ending: str, share: float, tmp_path: Path
+) -> None:
+    n = 400
+    # In the order of the predictions, so that the number of a row tells them too.
+    pred = ["pass"] * round(share * n) + ["fail"] * round(n - share * n)
+    tells, tells_not = telling(pred), telling_nothing(pred)
+    columns = {"id": [f"i{at}" for at in range(n)], "pred": pred, **tells, **tells_not}
+    pool = open_pool(write(tmp_path / f"pool{ending}", columns))
+    assert pool.shown_columns == (*tells_not,)
+    why = {one["name"]: one["why"] for one in pool.recognised.columns}
+    assert all("tells the prediction" in why[name] for name in tells)
+    said = open_pool(tmp_path / f"pool{ending}", roles={"code": "shown"})
+    assert said.shown_columns == ("code", *tells_not)
+
+
+@pytest.mark.parametrize(
+    ("classes", "value"),
+    [
+        (("neg", "neutral", "pos"), lambda at: at % 3 - 1 + at / 10_000),
+        (("spam", "not spam"), lambda at: f"{at} is {('spam', 'not spam')[at % 2]}"),
+        (("0", "1"), lambda at: ("low", "high")[at % 2]),
+        (("yes", "no"), lambda at: f"{('Yes', 'No')[at % 2]}, item {at}"),
+        ((0.5, 2.25), lambda at: -10 * (at % 2)),
+    ],
+)
+def test_predictions_of_any_classes_are_told_alike(classes: tuple[Any, ...], value: Any) -> None:  # noqa: ANN401
+    pred = [classes[at % len(classes)] for at in range(N)]
+    table = {"id": [*range(N)], "pred": pred, "extra": [value(at) for at in range(N)]}
+    assert open_pool(pa.table(table)).shown_columns == ()
+
+
+def test_a_number_that_rises_with_predicted_numbers_tells_them_and_another_does_not() -> None:
+    rng = np.random.default_rng(3)
+    pred = rng.uniform(0, 10, N)
+    columns = {"rank": -np.exp(pred), "other": pred + rng.normal(0, 3, N), "text": ["3"] * N}
+    pool = open_pool(pa.table({"id": [*range(N)], "pred": pred, **columns}))
+    assert pool.shown_columns == ("other", "text")
+
+
+def test_one_prediction_for_all_is_told_by_the_same_word_alone() -> None:
+    more = {"same": ["Pass "] * 20, "report": ["It must pass a test"] * 20, "one": [1] * 20}
+    pool = open_pool(pa.table({"id": [*range(20)], "pred": ["pass"] * 20, **more}))
+    assert pool.shown_columns == ("report", "one")

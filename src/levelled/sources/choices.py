@@ -15,7 +15,7 @@ _ALONE = ("id", "prediction", "judge", "probability", "confidence", "score", "lo
 ROLES = (*_ALONE, "feature", "shown", "hidden", "slice", "group", "time")
 """The roles that a user may give to a column."""
 _NOT_YET = ("weight", "cost")
-_REPLACE = {*_ALONE, "feature", "shown"}
+_REPLACE = {*_ALONE, "feature"}
 """Roles that stand in place of what the name of a column says; the others are added to it."""
 
 
@@ -106,12 +106,12 @@ def _read_roles(column: str, said: str | Sequence[str]) -> list[str]:
     """The roles of a column, which a text names with commas or plus signs between."""
     roles = [word.strip() for word in (re.split("[,+]", said) if isinstance(said, str) else said)]
     for role in roles:
-        if role not in (*ROLES, *_NOT_YET):
-            names = ", ".join((*ROLES, *_NOT_YET))
-            raise PoolError(f"{role!r} is no role for the column {column!r}; roles are {names}.")
         if role in _NOT_YET:
             raise PoolError(
-                f"The column {column!r} cannot be the {role}: no figure counts items by a {role} "
-                f"yet, and one without it would be another number. Leave the role out."
+                f"The column {column!r} cannot have the role {role}: every item counts alike in "
+                f"all figures, whatever its {role}. Leave the role out."
             )
+        if role not in ROLES:
+            names = ", ".join(ROLES)
+            raise PoolError(f"{role!r} is no role for the column {column!r}; roles are {names}.")
     return roles

@@ -35,13 +35,18 @@ _GUIDES = (*PRED, *_PROBA, "score", "loss_hat")
 _PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", _SURROGATE, "__index_level_")
 
 
+INPUTS = ("text", "input", "inputs", "question", "prompt", "message", "messages", "request")
+"""Names of what a model was given: it is never hidden for what it says."""
+OUTPUTS = ("output", "outputs", "response", "completion", "target")
+"""Names of what judges look at: few outputs may well have one verdict each."""
 _CONFIDENCE = ("confidence", "conf", "max_proba", "prob_max")
 _TELLING = ("scores", "verdict", "explanation", "rationale", "justification", "reason", "logits")
 _GOLD = ("label", "labels", "gold", "ground_truth", "y_true")
+_TARGET = ("target", "targets")
 _WHY_HIDDEN = {
     **dict.fromkeys((*_TELLING, "prob", "proba", "probability"), "tells the prediction"),
-    **dict.fromkeys(_GOLD, "holds labels; to use them, --known-column {}"),
-    **dict.fromkeys(_CONFIDENCE, "to use it, --role {}=confidence, and --classes for numbers"),
+    **dict.fromkeys((*_GOLD, *_TARGET), "holds labels; to use them, --known-column {}"),
+    **dict.fromkeys(_CONFIDENCE, "to use it, --role {}=confidence"),
     "score": "to use it, --role {}=score",
 }
 """Why labellers do not see a column: by its name, also after the name of a model."""
@@ -138,7 +143,7 @@ def roles_of(
                 f"classes must be two different names or more; they are {list_names(declared, 12)}."
             )
     pred = _named_predictions(by_name, names, choices)
-    groups = _probabilities(schema, declared, [*pred], free, choices.said("probability"))
+    groups = _probabilities(schema, declared, [*pred], free, choices)
     surrogate, used = _by_class(free, _SURROGATE), {*pred.values()}
     all_classes = _all_classes(declared, [*groups.values(), *([surrogate] if surrogate else [])])
     said = {role: next(iter(choices.said(role)), None) for role in ("score", "loss_hat")}
@@ -174,12 +179,12 @@ def _why_no_confidence(schema: pa.Schema, roles: Roles) -> str:
 
 
 def guess_confidence(schema: pa.Schema, roles: Roles, choices: ColumnChoices) -> str | None:
-    """The column that is a confidence by its name, in a plain pool of one model."""
-    said = {*choices.hide, *(choices.show or ()), *roles.used, *(choices.roles or ())}
+    """The column that was said to be a confidence, or is by its name in a plain pool of a model."""
+    said = {*choices.hide, *roles.used, *filter(choices.replaces_name, choices.roles or ())}
     found = [one for one in _CONFIDENCE if one in schema.names and one not in said]
     is_plain = choices.reader == "plain" and choices.roles is not None and [*roles.pred] == [""]
-    if not is_plain or len(found) != 1:
-        return None
+    if roles.confidence or not is_plain or len(found) != 1:
+        return roles.confidence
     fits = is_number(schema.field(found[0]).type) and not _why_no_confidence(schema, roles)
     return found[0] if fits else None
 
@@ -239,7 +244,9 @@ def why_hidden(name: str, roles: Roles) -> str:
     """
     for model in ("field.", *PRED, *roles.models, *roles.pred.values()):
         word = name.removeprefix(model).lstrip("_.-:/ ").lower().partition("@")[0]
-        if word in _WHY_HIDDEN:
+        word = word.rpartition("/")[2]  # of MLflow's NAME/v1/score
+        # Judges and people compare an output with its target, which is no label of theirs.
+        if word in _WHY_HIDDEN and not (word in _TARGET and "" not in roles.models):
             return _WHY_HIDDEN[word].format(name)
     return ""
 
@@ -305,14 +312,15 @@ def _probabilities(
     declared: Columns | None,
     models: Sequence[str],
     names: Collection[str],
-    said: Columns,
+    choices: ColumnChoices,
 ) -> dict[str, Group]:
     """The columns of probabilities of each model, among these names and those that were said."""
     own = _by_class(names, "proba_") or _by_class(names, "prediction_proba_")
-    single = [*said, *(name for name in _PROBA if name in names)]
+    single = [*choices.said("probability"), *(name for name in _PROBA if name in names)]
     if not own and not single:  # numeric columns p_<class>: two or more, or all that were declared
         numbers = [field.name for field in schema if is_number(field.type)]
-        short = _by_class([name for name in numbers if name in names], "p_")
+        shown = choices.said("shown")  # such as the price p_eur
+        short = _by_class([one for one in numbers if one in names and one not in shown], "p_")
         wanted = {*short} if declared is None else {*declared}
         short = {name: column for name, column in short.items() if name in wanted}
         own = short if len(short) >= len(declared or ("", "")) else {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from functools import cached_property
-from itertools import chain, groupby, islice
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,16 +15,17 @@ from numpy.typing import ArrayLike
 
 from levelled._check import IntArray
 from levelled.errors import PoolError
-from levelled.labels import Id, list_names
+from levelled.labels import Id, is_number, list_names
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources.choices import ColumnChoices
 from levelled.sources.columns import (
+    INPUTS,
+    OUTPUTS,
     Roles,
     check_column,
     find_rows,
     guess_confidence,
     is_list,
-    is_number,
     is_text,
     roles_of,
     rows_of,
@@ -37,6 +39,7 @@ from levelled.sources.readers import find_source
 from levelled.sources.readers.items import Outputs
 from levelled.sources.reading import PoolColumns, StreamedColumns, columns_of
 from levelled.sources.rows import Files, Frame, Origin
+from levelled.sources.telling import told_by
 from levelled.sources.untrusted import refuse_bomb
 
 if TYPE_CHECKING:
@@ -56,8 +59,13 @@ def _names(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-_COMPARED, _WITHIN, _LEAST_COMPARED, _UNLIKE = 100, 100_000, 10, 6
-"""Guard: rows of a column compared with predictions, among which, at least, and unlike ones."""
+_COMPARED, _CELLS, _WITHIN = (10, 100, 500), 200_000, 100_000
+"""Guard: rows that are compared with predictions at least, at least and at most if there are more,
+cells of all columns, and the rows among which they are."""
+_EXAMPLES = 1000
+"""The first rows, which are searched for an example of a column and for what is no time."""
+_BLOCK = 1000
+"""Columns that are read at once, so that wide tables need little memory."""
 
 
 class Pool:
@@ -172,10 +180,15 @@ class Pool:
             predictions[model] = {"low": float(low), "high": float(high)}
         others = {*self.shown_columns, self._roles.id, self.group}
         hidden = [one for one in self._origin.schema.names if one not in others]
-        first = self._origin.rows(np.array([0]), self._origin.schema.names)[0]
+        first = dict[str, Any]()
+        for n_rows in (1, _EXAMPLES):  # further rows are read where the first has gaps
+            gaps = [one for one in self._origin.schema.names if first.get(one) in (None, "")]
+            rows = self._origin.rows(np.arange(min(len(self), n_rows)), gaps) if gaps else []
+            for row in reversed(rows):
+                first |= {name: one for name, one in row.items() if one not in (None, "")}
         columns = [
             {"name": name, "role": ", ".join(roles) or "hidden", "why": why}
-            | {"example": f"{as_json(first.get(name))!s:.200}"}
+            | {"example": f"{as_json(first.get(name, ''))!s:.200}"}
             for name, (roles, why) in self.column_roles.items()
         ]
         return Recognised(
@@ -206,7 +219,8 @@ class Pool:
         found: dict[str | None, list[str]] = {name: [] for name in schema.names}
         for name, role in named:
             found.get(name, []).append(role)
-        said = {*(choices.roles or ()), choices.pred_column, *choices.judge_columns, *choices.hide}
+        said = {*(choices.roles or ()), choices.pred_column, *choices.judge_columns}
+        said |= {one for one in choices.hide if not found[one]}  # else it is hidden anyway
         said |= {*roles.slices, *(choices.show or ())} | ({roles.id} - {"id"})
         said |= {*roles.features} - {*described_by(schema)}
         usual = "by name" if self._outputs is None else "by the tool"
@@ -359,27 +373,27 @@ class Pool:
         others = [one for one in columns if one not in said]
         by_name = {one: f"by name: {why_hidden(one, self._roles)}" for one in others}
         telling = {one: why for one, why in by_name.items() if why != "by name: "}
-        others = [one for one in others if one not in telling]
-        telling |= dict.fromkeys(self._like_predictions(others), "by content: like the prediction")
+        others = [one for one in others if one not in telling and one not in INPUTS]
+        telling |= dict.fromkeys(self._telling(others), "by content: tells the prediction")
         return tuple(one for one in columns if one not in telling), telling
 
-    def _like_predictions(self, columns: Sequence[str]) -> list[str]:
-        """The columns from which a labeller could copy the predictions of a model."""
-        every = np.linspace(0, min(len(self), _WITHIN) - 1, _COMPARED)
-        rows, found = np.unique(every.astype(np.int64)), list[str]()
-        several = [self.predictions_at(rows, one).of(range(len(rows))) or () for one in self.models]
-        if not any(str(one).lstrip("-")[:1].isdigit() for pred in several for one in pred):
-            schema = self._origin.schema  # a number is like no word
-            columns = [one for one in columns if not is_number(schema.field(one).type)]
-        if not several or not columns or len(rows) < _LEAST_COMPARED:
+    def _telling(self, columns: Sequence[str]) -> list[str]:
+        """The columns from which a labeller could tell the predictions of a model."""
+        n_columns, found = max(len(columns), 1), list[str]()
+        n_rows = int(np.clip(_CELLS // n_columns, *_COMPARED[1:]))
+        last = min(len(self), _WITHIN) - 1
+        rows = np.unique(np.linspace(0, last, n_rows).astype(np.int64))
+        if len(rows) < _COMPARED[0]:
             return found
-        values = self._origin.rows(rows, columns)
-        for pred in several:
-            for name in columns:
-                pairs = zip((row.get(name) for row in values), pred, strict=False)
-                unlike = (a for a, b in pairs if a != b and str(a).lower() != str(b).lower())
-                # Given up after a few rows: there may be 20,000 columns.
-                found += [name] if sum(1 for _ in islice(unlike, _UNLIKE)) < _UNLIKE else []
+        order = np.random.default_rng(0).permutation(len(rows))
+        several = (self.predictions_at(rows, one).of(order) for one in self.models)
+        tests = [told_by(pred) for pred in several if pred]
+        for start in range(0, len(columns) if tests else 0, _BLOCK):
+            names = columns[start : start + _BLOCK]
+            sample = self._origin.rows(rows, names)
+            for name in names:
+                values, is_output = [sample[at].get(name) for at in order], name in OUTPUTS
+                found += [name] if any(tells(values, is_output) for tells in tests) else []
         return found
 
     def _check_rows(self, rows: ArrayLike) -> IntArray:
@@ -455,13 +469,30 @@ def open_pool(
     if wanted:
         own = feature_columns(origin.schema, wanted, others=[known.id], name="the pool")
         known = replace(known, features=own)
-    guess = guess_confidence(origin.schema, known, choices) or known.confidence
+    guess = guess_confidence(origin.schema, known, choices)
     try:
         columns = columns_of(origin, replace(known, confidence=guess), stream_above)
         known = replace(known, confidence=guess)
     except PoolError:  # the column that was guessed may be something else
         columns = columns_of(origin, known, stream_above)
-    return Pool(name, origin, known, columns, choices, outputs)
+    pool = Pool(name, origin, known, columns, choices, outputs)
+    for column in choices.said("time"):
+        for row in origin.rows(np.arange(min(len(pool), _EXAMPLES)), [column]):
+            if not _is_time(row.get(column)):
+                raise PoolError(
+                    f"The column {column!r} cannot be the time: {row[column]!r:.80} is none. Times "
+                    f"are written as 2024-03-01 or 2024-03-01T07:30, or are numbers."
+                )
+    return pool
+
+
+def _is_time(value: object) -> bool:
+    try:
+        if isinstance(value, str) and value and not is_number(value):
+            datetime.fromisoformat(value.strip())
+    except ValueError:
+        return False
+    return value is None or isinstance(value, str | int | float | date)
 
 
 def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
