@@ -3,7 +3,7 @@
 import gzip
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -281,6 +281,70 @@ def test_a_table_of_mlflow_may_have_any_columns(index: list[str] | None, tmp_pat
     assert pool.recognised.reader == "mlflow"
     assert pool.ids([0, 1]) == (index or ["0", "1"])
     assert pool.shown([0]) == [{"input": "Capital of Peru?", "output": "Lima", "cost": -1.5}]
+    assert open_pool(path, hide=["question"]).shown([0]) == [{"outputs": "Lima", "cost": -1.5}]
     packed = tmp_path / "table.json.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert open_pool(packed).shown([0, 1]) == pool.shown([0, 1])
+
+
+def split(path: Path, **columns: Sequence[Any]) -> Path:
+    rows = [*zip(*columns.values(), strict=True)]
+    path.write_text(json.dumps({"columns": [*columns], "data": rows}))
+    return path
+
+
+def classified(path: Path, **more: Sequence[Any]) -> Path:
+    n = 40
+    columns: dict[str, Sequence[Any]] = {
+        "id": [f"r{at}" for at in range(n)],
+        "pred": ["ham" if at % 3 else "spam" for at in range(n)],
+        "text": [f"message {at}" for at in range(n)],
+        "num": [at * 7 % 11 for at in range(n)],
+        "flag": [at % 2 == 0 for at in range(n)],
+        "target": ["ham" if at % 4 else "spam" for at in range(n)],
+    }
+    return split(path, **(columns | more))
+
+
+CHOICES: list[dict[str, Any]] = [
+    {},
+    {"reader": "plain"},
+    {"pred_column": "pred"},
+    {"roles": {"pred": "prediction"}},
+    {"roles": {"id": "id"}},
+]
+
+
+@pytest.mark.parametrize("choices", CHOICES)
+def test_a_split_table_of_predicted_classes_has_its_own_columns(
+    choices: dict[str, Any], tmp_path: Path
+) -> None:
+    pool = open_pool(classified(tmp_path / "eval_results_table.json"), **choices)
+    assert pool.pred_counts() == {"ham": 26, "spam": 14}
+    assert pool.ids([0]) == ["r0"]
+    assert pool.shown_columns == ("text", "num", "flag")
+    again = open_pool(tmp_path / "eval_results_table.json", **pool.kept_choices.to_json())
+    assert again.pred_counts() == pool.pred_counts()
+
+
+def test_a_split_table_of_scores_may_be_read_by_its_own_columns(tmp_path: Path) -> None:
+    scores: dict[str, Sequence[Any]] = {
+        "same/v1/score": [at % 2 for at in range(40)],
+        "same/v1/justification": ["so"] * 40,
+    }
+    path = classified(tmp_path / "table.json", prediction=["?"] * 40, **scores)
+    assert open_pool(path).models == ("same",)
+    pool = open_pool(path, pred_column="pred", roles={"prediction": "hidden"})
+    assert pool.pred_counts() == {"ham": 26, "spam": 14}
+    assert pool.shown_columns == ("text", "num", "flag")
+
+
+def test_free_text_of_a_language_model_is_shown_beside_its_target(tmp_path: Path) -> None:
+    path = split(
+        tmp_path / "table.json",
+        question=[f"{at} + 1?" for at in range(20)],
+        prediction=[f"It is {at + 1}" for at in range(20)],
+        target=[f"{at + 1}" for at in range(20)],
+    )
+    assert open_pool(path).shown_columns == ("input", "output", "target")
+    assert open_pool(path, pred_column="prediction").shown_columns == ("question",)

@@ -10,6 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from levelled.errors import PoolError
@@ -42,6 +43,7 @@ from levelled.sources.readers.items import (
     Outputs,
     check_size,
     make_outputs,
+    plain_table,
     read_document,
 )
 from levelled.sources.rows import CsvFile, Files, Frame, Origin, as_table
@@ -106,6 +108,9 @@ def find_source(
     if isinstance(source, str | PathLike):
         name, path = fspath(source), local_path(source)
         found = read_outputs(path, choices.reader) if name else None
+        own = _own_columns(path, choices, found)
+        if own is not None:
+            return name, Frame(own, local_places([path])), None
         is_rows = path.suffix.lower() in ENDINGS
         # A user who names a raw column of ids wants the rows of the file as they are.
         if found is None or (is_rows and choices.id_column not in found.table.column_names):
@@ -118,6 +123,31 @@ def find_source(
         f"A pool is a path, a list of paths, or a frame of pandas, polars, duckdb or pyarrow; "
         f"this is a {type(source).__name__}."
     )
+
+
+def _own_columns(path: Path, choices: ColumnChoices, found: Outputs | None) -> pa.Table | None:
+    """The table in a file that pandas wrote in parts, if it is to be read by its own columns.
+
+    That is said, or a column is named that MLflow's reader would rename, or the table holds
+    predictions.
+    """
+    is_mlflow = found is not None and found.reader == "mlflow" and choices.reader is None
+    if ending_of(path) in ENDINGS or not (
+        is_mlflow or (choices.reader == PLAIN and path.is_file())
+    ):
+        return None
+    try:
+        document = read_document(path)
+    except (PoolError, OSError):  # whoever reads it as plain rows says what is wrong
+        return None
+    if not mlflow.is_split(document):
+        return None
+    table = plain_table(mlflow.rows_of(document, str(path)))
+    named = {choices.id_column, choices.pred_column, *choices.judge_columns, *choices.hide}
+    named |= {*(choices.show or ()), *(choices.roles or ())}
+    renamed = {*table.column_names} - {*(found.table.column_names if found else ())}
+    is_own = found is None or not named.isdisjoint(renamed) or mlflow.has_predictions(table)
+    return table if is_own else None
 
 
 def read_outputs(path: Path, reader: str | None = None) -> Outputs | None:

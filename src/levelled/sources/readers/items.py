@@ -88,6 +88,11 @@ def make_outputs(reader: str, title: str, contents: Contents, name: str) -> Outp
     )
 
 
+def plain_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """The fields of rows, each under its own name."""
+    return pa.table({name: _column(name, values) for name, values in _by_name(rows).items()})
+
+
 def as_text(value: object) -> str | None:
     """Text as it is, anything else as JSON; None where there is nothing.
 

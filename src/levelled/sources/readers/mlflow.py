@@ -10,7 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from levelled.errors import PoolError
+from levelled.sources.columns import PRED, is_text
 from levelled.sources.files import parse_json
 from levelled.sources.readers.items import (
     PASS_FAIL,
@@ -43,17 +46,32 @@ def is_table(columns: Sequence[str]) -> bool:
 
 def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
     """True for a trace, a row of traces, or a table with columns and data, as pandas splits it."""
-    info, columns = sample.get("info"), sample.get("columns")
+    info = sample.get("info")
     if isinstance(info, Mapping) and {*info} & {"trace_id", "request_id"}:
         return isinstance(sample.get("data"), Mapping)
     if is_list:
         return is_table([*sample])
-    return isinstance(columns, list) and isinstance(sample.get("data"), list)
+    return is_split(sample)
+
+
+def is_split(document: object) -> bool:
+    """True for a table with columns and data, as pandas splits it."""
+    parts = [as_object(document).get(one) for one in ("columns", "data")]
+    return all(isinstance(one, list) for one in parts)
+
+
+def has_predictions(table: pa.Table) -> bool:
+    """True for a table of classes or numbers that were predicted, which nobody has scored."""
+    names = [one for one in PRED if one in table.column_names]
+    if is_table([one for one in table.column_names if one != "id"]) or not names:
+        return False
+    values = table.column(names[0])
+    return not is_text(values.type) or 2 * len(values.unique()) <= len(values)
 
 
 def read(document: Any, name: str) -> Contents:  # noqa: ANN401
     """An item for each trace, or for each row of an evaluation table."""
-    rows = _rows(document, name)
+    rows = rows_of(document, name)
     if not any(_trace(row) for row in rows):
         return Contents([_scored(row, at) for at, row in enumerate(rows)])
     items = [_traced(row) for row in rows]
@@ -61,17 +79,20 @@ def read(document: Any, name: str) -> Contents:  # noqa: ANN401
     return Contents(items, "traces", note_labels(n_labelled, len(rows)))
 
 
-def _rows(document: Any, name: str) -> list[Mapping[str, Any]]:  # noqa: ANN401
+def rows_of(document: Any, name: str) -> list[Mapping[str, Any]]:  # noqa: ANN401
+    """The rows of a document, those of a table that is split with their number as id."""
     if isinstance(document, list):
         return document
     if "columns" not in document:
         return [document]
     columns, data = [str(one) for one in document["columns"]], document["data"]
-    index = document.get("index")
-    if "id" not in columns and isinstance(index, list) and len(index) == len(data):
-        columns, data = ["id", *columns], [[at, *row] for at, row in zip(index, data, strict=True)]
     if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
         raise PoolError(f"{name} has rows with more or fewer values than its columns.")
+    if "id" not in columns:
+        index = document.get("index")
+        has_index = isinstance(index, list) and len(index) == len(data)
+        numbered = zip(index if has_index else range(len(data)), data, strict=True)
+        columns, data = ["id", *columns], [[at, *row] for at, row in numbered]
     return [dict(zip(columns, row, strict=True)) for row in data]
 
 
