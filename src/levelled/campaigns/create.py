@@ -184,9 +184,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
         kept[option.name] = check_option(option, getattr(new, option.name), option.words)
     kept["target_width"] = check_width(metrics[0], new.target_width)
     kept["anchor"] = anchor_place(kept["anchor"])
-    has_score = new.kind == "auto" and bool(pool.choices.said("score"))
-    kind = "static" if has_score else new.kind
-    kept["kind"] = choose_kind(kind, metrics[0], weights, lambda: by_model[models[0]])
+    kept["kind"] = choose_kind(new.kind, metrics[0], weights, lambda: by_model[models[0]])
     settings = CampaignSettings(
         name=new.name,
         rules=RULES,
