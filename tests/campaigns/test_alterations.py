@@ -389,7 +389,9 @@ UNDETERMINED: dict[str, tuple[Change, str]] = {
     "label after the last round changed": (put("answered", "label", flipped, at=-1), KEPT),
     "label after the last round left out": (drop("answered", -1), KEPT),
     "label after the last round amended": (
-        insert({"type": "amended", "draw": 1, "label": "ham", "note": "after all"}, -1),
+        insert(
+            {"type": "amended", "by": "ann", "draw": 1, "label": "ham", "note": "after all"}, -1
+        ),
         KEPT,
     ),
     "label after the last round made a mark as unlabelable": (

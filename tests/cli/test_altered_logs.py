@@ -34,7 +34,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made.skip(first.draw, owner="bob")
         made.mark_unlabelable(second.draw, reason="blank", owner="bob")
         made.tell(third.draw, "ham", owner="bob")
-        made.tell(third.draw, "spam", owner="carl")
+        made.tell(third.draw, "spam", owner="boss", on_behalf_of="carl")
         made.amend(5, "spam" if TRUTH[str(made.state.draws[4].id)] == "ham" else "ham")
         made.change(target_width=0.9)
         made.ask(3, owner="ann")
@@ -186,7 +186,7 @@ ALTERED: dict[str, Change] = {
     "the name of a key": text("leased", '"until"', '"uptil"'),
     "an unknown type": body("skipped", "type", "sorcery"),
     "a blank": text("answered", '"draw":', '"draw": '),
-    "somebody else for nobody": text("amended", "null", '"eve"'),
+    "somebody else for nobody": text("changed", "null", '"eve"'),
     "a bit": text("answered", "carl", "carm"),
     "another key": text("skipped", '{"at"', '{"x":1,"at"'),
     "no JSON": text("answered", "{", "["),
