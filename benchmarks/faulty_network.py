@@ -73,6 +73,8 @@ class Relay:
             while data := await source.read(65536):
                 while self._mode.value == STALL:
                     await asyncio.sleep(0.01)
+                if self._mode.value == CUT:  # not only once `_watch` has noticed
+                    return
                 if self._mode.value == SWALLOW and replies and self._commit in data:
                     return
                 to.write(data)

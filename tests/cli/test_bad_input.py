@@ -84,7 +84,7 @@ def test_an_event_that_was_changed_afterwards_is_found(
     database.close()
     found = levelled("audit", "spam")
     assert found.code == 1
-    assert "event" in found.out
+    assert "Event 5" in found.err
 
 
 def test_a_campaign_that_cannot_begin_leaves_no_database(

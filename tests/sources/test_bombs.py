@@ -22,7 +22,7 @@ pytest.importorskip("openpyxl")
 _LEAST = 25
 _MEMORY, _SECONDS = 600, 20
 """Megabytes and seconds that no bomb may exceed, in the child that opens it."""
-_HARMLESS = ("long-text.parquet", "long-predictions.parquet", "lists-of-long-texts.parquet")
+_HARMLESS = ("long-text.parquet", "lists-of-long-texts.parquet")
 """Texts that many rows share, which are never written out for each of them."""
 
 _LOOK = """
@@ -69,7 +69,7 @@ def test_a_bomb_takes_little_memory_and_one_line(name: str, tmp_path: Path) -> N
     assert found["seconds"] <= _SECONDS
     if name in _HARMLESS:
         assert found["n_items"] == 4000
-    elif name != "picture.jsonl":
+    elif name not in ("picture.jsonl", "far-row.xlsx"):  # which is small, and has no ids
         assert name in found["error"]
         assert found["error"].isprintable()
         assert len(found["error"]) < 600

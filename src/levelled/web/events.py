@@ -137,9 +137,10 @@ class Broker:
         while self._streams and not self._stopping.is_set():
             await asyncio.sleep(LOOK_EVERY)
             with suppress(LevelledError):  # a server that is away for a while
+                streams = self._all()  # those that come meanwhile may have newer tokens
                 # Not in the threads of requests, all of which may be at work.
                 valid = await asyncio.to_thread(self._valid)
-                for one in self._all():
+                for one in streams:
                     if one.token not in valid:
                         one.end()
         self._checking = None

@@ -153,7 +153,7 @@ left = 20
 with open_store(sys.argv[1]) as store:
     while left:
         try:
-            store.update("digits", lambda read: ([{"by": sys.argv[2]}], len(read(0))))
+            store.update("digits", lambda read, _: ([{"by": sys.argv[2]}], len(read(0))))
             left -= 1
         except ConflictError:
             pass

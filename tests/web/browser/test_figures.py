@@ -126,7 +126,7 @@ def test_sections_show_models_labellers_weights_and_what_is_open(site: Site, fol
     campaign = site.create("sections", folder / "two.parquet")
     label_some(campaign, 30)
     campaign.ask(2, owner="yan")
-    campaign.tell(1, "ham", owner="yan")
+    campaign.tell(1, "ham", owner="boss", on_behalf_of="yan")
     page = site.open("/c/sections")
     expect(page.locator("#comparisons tbody")).to_contain_text("v2")
     expect(page.locator("#labellers tbody")).to_contain_text("zoe")

@@ -134,8 +134,8 @@ def test_a_tab_that_vanished_hides_the_labels_of_the_others_for_no_longer_than_i
 ) -> None:
     campaign = site.create("vanished", away_seconds=1)
     gone = site.label("vanished", site.context("karl"))
-    gone.close()  # without a word, as in a crash
     lease = campaign.state.leases[1]
+    gone.close()  # without a word, as in a crash
     page = site.label("vanished", site.context("lea"))
     told = [press(page, "1") for _ in range(60)]
     while 1 not in told:  # the lease ends within a second
