@@ -67,6 +67,19 @@ def test_a_token_that_was_removed_ends_within_a_second(
     assert site.get("/api/campaigns", "ann").status_code == 401
 
 
+def test_a_page_that_is_open_after_its_token_was_removed_locks_nobody_out(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert site.get("/api/campaigns", "ann").status_code == 200
+    with open_store(site.settings.storage) as store:
+        assert store.tokens.remove("ann") == 1
+        site.tokens["new"] = store.tokens.add("new", "labeller")
+    monkeypatch.setattr(guard, "FRESH", 0.0)
+    for _ in range(2 * guard.FAILURES):
+        assert site.get("/api/campaigns", "ann").status_code == 401
+    assert site.get("/api/campaigns", "new").status_code == 200
+
+
 def test_a_token_that_expired_is_not_valid(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,8 @@ class Access:
         self._store = store
         self._visitors: dict[str, Visitor] = {}
         """Those who came with a valid token, by its hash."""
+        self._ended: set[str] = set()
+        """The hashes of tokens that were valid here, and are not any more."""
         self._looked = -FRESH
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
         self._lock, self._looking = threading.Lock(), threading.Lock()
@@ -136,9 +138,12 @@ class Access:
         """The visitor with this token, which is looked up in the storage.
 
         A client with too many failures is refused, unless the token was valid before: somebody
-        who guesses must not lock out those who work behind the same address.
+        who guesses must not lock out those who work behind the same address. Nor must a page that
+        is still open after its token was revoked, whose requests are no guesses.
         """
         digest = hash_token(token)
+        if digest in self._ended:
+            return None
         if self._is_blocked(client) and not self.came_before(token):
             raise TooManyFailuresError
         with self._looking:  # one thread reads the tokens for all who wait
@@ -146,7 +151,7 @@ class Access:
             if visitor is None:
                 self._look(digest)
                 visitor = self._visitors.get(digest)
-        if visitor is None:
+        if visitor is None and digest not in self._ended:
             self._count_failure(client)
         return visitor
 
@@ -162,6 +167,7 @@ class Access:
         new = None if digest is None else find_token(tokens.values(), digest)
         hashes = {*self._visitors, *([] if new is None else [new.hash])} & tokens.keys()
         found = [tokens[one] for one in hashes]
+        self._ended |= self._visitors.keys() - hashes  # tokens are never valid again
         self._visitors = {t.hash: Visitor(t.name, t.role, t.hash, t.campaigns) for t in found}
         self._looked = now
         return tokens.keys()

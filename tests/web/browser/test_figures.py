@@ -2,8 +2,10 @@
 
 import re
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
+import httpx2 as httpx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +14,7 @@ from playwright.sync_api import Response, expect
 from levelled.campaigns import Campaign, open_store
 from levelled.campaigns.summary import figure_records
 from levelled.reports.numbers import headline
-from levelled.web.settings import UPLOAD_LIMIT
+from levelled.web.settings import STREAMS_LIMIT, UPLOAD_LIMIT
 from web.browser.conftest import SEEN_ITEM, Site
 
 LABELS = "[data-tile='labels']"
@@ -48,6 +50,22 @@ def test_a_page_whose_link_is_revoked_stops_and_says_why(site: Site) -> None:
     with open_store(site.process.storage) as store:
         assert store.tokens.remove("rex") == 1
     expect(page.locator("#live")).to_contain_text("not valid")
+
+
+def test_a_page_beyond_the_streams_of_a_visitor_says_so(site: Site) -> None:
+    label_some(site.create("busy"), 5)
+    with open_store(site.process.storage) as store, ExitStack() as streams:
+        token = store.tokens.add("ben", "analyst")
+        for _ in range(STREAMS_LIMIT):
+            headers = {"authorization": f"Bearer {token}"}
+            url = f"{site.process.url}/api/events?campaign=busy"
+            streams.enter_context(httpx.stream("GET", url, headers=headers, timeout=None))
+        context = site.context()
+        context.request.get(f"{site.process.url}/?token={token}")
+        page = site.open("/c/busy", context)
+        expect(page.locator(LABELS)).to_have_text("5 of 100")
+        expect(page.locator("#live")).to_contain_text(f"{STREAMS_LIMIT} pages")
+    expect(page.locator("#live")).to_have_text("Live")
 
 
 def test_labels_that_wait_are_shown_and_freed_by_a_button(site: Site) -> None:
