@@ -176,7 +176,7 @@ def why_trust(figure: Figure) -> str:
     if est.interval == "contradiction":
         return f"{est.warnings[0][0].upper()}{est.warnings[0][1:]}"
     if est.value is None:
-        return "The first labels are still to come."
+        return "The labels of the first draws are still to come."
     if est.interval == "point":
         return "Every item is labelled."
     is_ratio = figure.metric.partition(":")[0] in _RATIOS or figure.unlabelable > 0
