@@ -282,7 +282,7 @@ class Scaling:
             family,
             scale,
             prior_mean,
-            _intercept(family, steep, prior_mean),
+            solve_intercept(family, steep, prior_mean),
             n_groups if 2 <= n_groups <= _MOST_GROUPS else 0,
             features,
             from_verdicts,
@@ -303,7 +303,7 @@ def first_slope(from_verdicts: bool) -> float:
     return 1.0 if from_verdicts else _SLOPE
 
 
-def _intercept(family: Family, steep: FloatArray, mean: float) -> float:
+def solve_intercept(family: Family, steep: FloatArray, mean: float) -> float:
     """The intercept at which the mean prediction of the pool is `mean`.
 
     It is found on some items, and corrected by Newton steps on all of them.
