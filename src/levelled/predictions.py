@@ -213,12 +213,17 @@ def verdict_chances(verdicts: Categorical) -> FloatArray:
            [0.25  , 0.75  ]])
     """
     counts = np.bincount(verdicts.codes, minlength=len(verdicts.values))
+    return np.asarray(verdict_table(counts.astype(np.float64))[verdicts.codes])
+
+
+def verdict_table(counts: FloatArray) -> FloatArray:
+    """The probabilities [C, C] of the labels that go with each verdict, by their `counts`."""
     share, tiny = counts / counts.sum(), np.finfo(float).tiny
     rest = 1 - share
     wrong = (1 - _AGREEMENT) * np.minimum(1, rest / np.maximum(share, tiny))
     table = share * (wrong / np.maximum(rest, tiny))[:, None]
     np.fill_diagonal(table, 1 - wrong)
-    return np.asarray(table[verdicts.codes])
+    return np.asarray(table)
 
 
 def spread_chances(

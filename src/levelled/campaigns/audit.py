@@ -136,7 +136,7 @@ def audit_log(
         _compare_settings(created, state, pool_at),
         steps.differences(plain),
         _compare_draws(state, created, pool_at),
-        _compare_figures(state),
+        _compare_figures(state, pool_at),
     ):
         audit += [line for line in _lines(part, audit.notes) if line not in audit]
     audit.notes = [*dict.fromkeys(audit.notes)]
@@ -370,10 +370,10 @@ def _compare_items(item: DrawnItem, expected: DrawnItem, tolerance: float) -> st
     return None
 
 
-def _compare_figures(state: CampaignState) -> Iterator[str]:
+def _compare_figures(state: CampaignState, pool_at: PoolAt) -> Iterator[str]:
     """Make the figures once; a log from which there are none has a difference."""
     try:
-        estimate_figures(state, FigureCache())
+        estimate_figures(state, FigureCache(pool_at=pool_at))
     except NotApprovedError:
         raise
     except _UNREADABLE as wrong:

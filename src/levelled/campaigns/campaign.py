@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.drawing.pools import CampaignPool
     from levelled.campaigns.figures.figures import CampaignDiagnosis
     from levelled.campaigns.figures.gate import GateClaim
+    from levelled.campaigns.figures.settled import FigureCache
     from levelled.campaigns.people.labellers import Agreement, Pace
     from levelled.campaigns.people.waiting import Waiting
     from levelled.metrics.comparison import Comparison, Figure
@@ -103,6 +104,13 @@ class Campaign:
         other = Campaign(self.name, self._log.store)
         other._pool = self._pool
         return other
+
+    @property
+    def _cache(self) -> "FigureCache":
+        """Results of earlier looks; figures also need the pool, which it opens where they do."""
+        cache = self._log.cache
+        cache.pool_at = self._pool.at
+        return cache
 
     @cached_property
     def _pool(self) -> CampaignPool:
@@ -388,7 +396,7 @@ class Campaign:
         """
         from levelled.campaigns.figures.comparing import comparable_figures
 
-        return comparable_figures(self.state, self._log.cache)
+        return comparable_figures(self.state, self._cache)
 
     def history(self) -> list[Figure]:
         """The first metric of the first model after 1, 2, ... settled draws.
@@ -397,7 +405,7 @@ class Campaign:
         """
         from levelled.campaigns.figures.figures import estimate_history
 
-        return estimate_history(self.state, self._log.cache)
+        return estimate_history(self.state, self._cache)
 
     def is_reached(self, figures: Sequence[Figure], target_width: float | None = None) -> bool:
         """True if the first interval is at most `target_width` wide, or the campaign's width."""
@@ -451,13 +459,13 @@ class Campaign:
         """
         from levelled.campaigns.figures.comparing import compare_models
 
-        return compare_models(self.state, self._log.cache, model, against, metric)
+        return compare_models(self.state, self._cache, model, against, metric)
 
     def comparisons(self) -> list[Comparison]:
         """Each further model against the first, in every metric that can be compared."""
         from levelled.campaigns.figures.comparing import compare_with_first
 
-        return compare_with_first(self.state, self._log.cache)
+        return compare_with_first(self.state, self._cache)
 
     def gate(
         self,
@@ -488,7 +496,7 @@ class Campaign:
         """
         from levelled.campaigns.figures.gate import decide_better, decide_limit
 
-        state, cache, about = self.state, self._log.cache, (metric, model, level)
+        state, cache, about = self.state, self._cache, (metric, model, level)
         if better_than is not None and at_least is None and at_most is None:
             return decide_better(state, cache, *about, better_than, margin)
         if better_than is None and at_most is None and at_least is not None:
@@ -527,26 +535,26 @@ class Campaign:
 
         options = {"against": against, "positive": positive, "by": by}
         numbers = partial(predicted_numbers, self.state, self.pool)
-        return judge_model(self.state, self._log.cache, numbers, model, **options, tpr=tpr, tnr=tnr)
+        return judge_model(self.state, self._cache, numbers, model, **options, tpr=tpr, tnr=tnr)
 
     def diagnosis(self) -> CampaignDiagnosis | None:
         """The weights of the labels, and those that matter most; None before one is settled."""
         from levelled.campaigns.figures.figures import diagnose_campaign
 
-        return diagnose_campaign(self.state, self._log.cache)
+        return diagnose_campaign(self.state, self._cache)
 
     def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
         """The number of labels until an interval is `width` wide, from the labels there are."""
         from levelled.campaigns.drawing.learnt import plan_further
 
-        return plan_further(self.state, self._log.cache, self.pool(), width, metric, expected)
+        return plan_further(self.state, self._cache, self.pool(), width, metric, expected)
 
     @property
     def predictor(self) -> CampaignPredictor | None:
         """What an adaptive campaign has learnt about its losses; None before its first round."""
         from levelled.campaigns.drawing.learnt import predictor_of
 
-        return predictor_of(self.state, self._pool.at, self._log.cache)
+        return predictor_of(self.state, self._pool.at, self._cache)
 
     def agreement(self) -> Agreement | None:
         """How far labellers agree on items that two of them labelled; None without any."""
@@ -577,7 +585,7 @@ class Campaign:
         from levelled.campaigns.figures.figures import estimate_history
         from levelled.campaigns.figures.judging import judge_section
 
-        state, cache = self.state, self._log.cache  # one state for all parts
+        state, cache = self.state, self._cache  # one state for all parts
         learnt = learnt_sections(predictor_of(state, self._pool.at, cache))
         return make_report(
             state,

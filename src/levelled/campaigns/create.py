@@ -61,6 +61,7 @@ from levelled.campaigns.people.shown import (
 )
 from levelled.campaigns.settings import (
     FORMATS,
+    NEWEST,
     RULES,
     CampaignSettings,
     check_option,
@@ -188,6 +189,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     settings = CampaignSettings(
         name=new.name,
         rules=RULES,
+        versions=NEWEST,
         metric_names=tuple(one.name for one in metrics),
         source=place_of(pool),
         model_name=_check_model_name(new.model, models),

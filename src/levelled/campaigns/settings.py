@@ -13,7 +13,7 @@ and exported with it.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
@@ -221,6 +221,22 @@ From 2 on, an item belongs to those who were given it: others can neither answer
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of the rules by which a campaign predicts, spends and makes its intervals.
+
+    A campaign keeps those that it began with; 1 where its log names none.
+    """
+
+    predictor: int = 1
+    spending: int = 1
+    interval: int = 1
+
+
+NEWEST = Versions(2, 1, 2)
+"""The versions of new campaigns."""
+
+
 class MissingMetric:
     """A metric on record that is not there: its module is gone, or its code is not approved.
 
@@ -294,6 +310,7 @@ class CampaignSettings(CampaignOptions):
     format: int = FORMATS[0]
     rules: int = 1
     """The version of the rules for its events; 1 where the log names none."""
+    versions: Versions = Versions()
     kind: str = field(default="static", kw_only=True)  # the only one there was at first
     features: tuple[str, ...] = ()
     """The columns from which an adaptive campaign predicts losses, besides the predictions."""
@@ -392,13 +409,15 @@ class CampaignSettings(CampaignOptions):
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         # Left out where they are as in logs of before.
-        later = ("allowed_labels", "normalise", "n_known", "anchor", "away_seconds", "rules")
+        later = ("allowed_labels", "normalise", "n_known", "anchor", "away_seconds", "rules", "versions")
         usual = {one.name: one.default for one in fields(self) if one.name in later}
         usual["modules"] = {}
         plain = {name: one for name, one in plain.items() if one != usual.get(name, MISSING)}
         questions = [one.notation for one in self.questions]
         looks = looks_to_json(self.looks)
         plain |= {"metrics": [*plain.pop("metric_names")], "looks": looks, "questions": questions}
+        if "versions" in plain:
+            plain["versions"] = asdict(self.versions)
         return {**plain, "columns": self.columns.to_json()}
 
     @classmethod

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from levelled.metrics.ratios import Pairs
 
 Needs = Literal["label", "pred", "proba", "number"]
+_LARGEST_LOG_LOSS = 700.0  # guard: exp of more than that overflows
 
 
 class Values(NamedTuple):
@@ -56,6 +57,23 @@ class Values(NamedTuple):
 
     losses: FloatArray
     denominators: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PossibleLabels:
+    """Items of a pool, each with all labels that it may have: classes [C], or numbers [n, J].
+
+    `pred` are the predicted classes, as places in `classes`, or the predicted numbers.
+    """
+
+    classes: tuple[str, ...]
+    pred: NDArray[Any]
+    proba: NDArray[Any] | None = None
+    """The model's probabilities of the first classes, [n, C]."""
+    numbers: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.pred)
 
 
 class LabelledItems(NamedTuple):
@@ -168,6 +186,30 @@ class Metric(ABC):
             raise InputError(f"{self.name} needs the predictions of the labelled items.")
         same_length(labels=labels, pred=pred)
         return self._values(LabelledItems(labels, pred))
+
+    def tables(self, items: PossibleLabels) -> FloatArray:
+        """Numerator and denominator [2, n, J] of items for each label that they may have.
+
+        >>> items = PossibleLabels(("ham", "spam"), np.array([1, 0]))
+        >>> parse_metric("error").tables(items)[0]
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        if items.numbers is None:
+            # Few pairs of a prediction and a label: each is computed once.
+            names = np.array(items.classes, dtype=object)
+            pred, label = (one.ravel() for one in np.meshgrid(names, names, indexing="ij"))
+            return self._stacked(self._values(LabelledItems(label, pred)), len(names))[
+                :, items.pred
+            ]
+        shape = items.numbers.shape
+        pred = np.repeat(items.pred, shape[1])
+        return self._stacked(self._values(LabelledItems(items.numbers.ravel(), pred)), shape[1])
+
+    def _stacked(self, values: Values, n_labels: int) -> FloatArray:
+        below = np.ones(1) if values.denominators is None else values.denominators
+        both = np.stack(np.broadcast_arrays(values.losses, below))
+        return np.asarray(both.reshape(2, -1, n_labels))
 
     def pairs(
         self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
@@ -312,6 +354,15 @@ class ProbabilityLosses(Metric):
             return Values(losses.brier(y, p))
         return Values(losses.log_loss(y, p, cap=self.cap))
 
+    def tables(self, items: PossibleLabels) -> FloatArray:
+        """The losses [2, n, C], and ones as their denominators."""
+        p = np.asarray(items.proba, dtype=np.float64)
+        if self.loss == "brier":
+            table = 1 - 2 * p + np.einsum("nc,nc->n", p, p)[:, None]
+        else:
+            table = -np.log(np.maximum(p, np.exp(-(self.cap or _LARGEST_LOG_LOSS))))
+        return np.stack([table, np.ones_like(table)])
+
     def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
         if predictions.loss_hat is not None:
             return Metric._interest(self, predictions)
@@ -412,6 +463,12 @@ class Mean(Metric):
 
     def _values(self, items: LabelledItems) -> Values:
         return Values(_within_bounds(self, as_numbers("labels", items.labels)))
+
+    def tables(self, items: PossibleLabels) -> FloatArray:
+        """The labels [2, n, J] as numbers within the bounds, and ones."""
+        worth = self.worth(items.classes) if items.numbers is None else self._clip(items.numbers)
+        table = np.broadcast_to(np.asarray(worth), (len(items), np.shape(worth)[-1]))
+        return np.stack([table, np.ones_like(table)])
 
     def worth(self, classes: Sequence[str] | None) -> FloatArray | None:
         """The number of each class, within the bounds, if all classes are numbers."""

@@ -26,7 +26,8 @@ from levelled.campaigns.drawing.pools import (
     only_verdicts,
     open_attached,
 )
-from levelled.campaigns.figures.settled import settled_draws
+from levelled.campaigns.drawing.learner import AnyPredictor, Drive, Learner, learner_of
+from levelled.campaigns.figures.settled import SettledDraws, settled_draws
 from levelled.campaigns.log.events import Drawn, Event, RoundBegun
 from levelled.campaigns.log.records import DrawnItem, KnownItem, KnownLabels, Round
 from levelled.campaigns.log.state import CampaignState
@@ -55,7 +56,7 @@ from levelled.surrogates import (
     ScoreColumns,
     next_round_size,
 )
-from levelled.surrogates.driver import GUARANTEED_FLOOR, Aim, keep_single
+from levelled.surrogates.driver import GUARANTEED_FLOOR, Aim, floor_after, keep_single
 
 _UNKNOWN = 0.1
 """The expected loss where nothing in the pool says more, as a share of the largest.
@@ -291,6 +292,8 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     settings, first = state.settings, len(state.draws) + 1
     if settings.kind != "adaptive":
         return Round(first, None, 1.0 if settings.kind == "uniform" else settings.floor)
+    if settings.versions.predictor > 1:
+        return _begin_round(pool, state)
     driver, model = driver_of(pool, settings), settings.models[0]
     learnt = learnt_metric(settings.metrics[0], pool.predictions_at([0], model))
     base = settled_draws(state, len(state.draws))
@@ -306,6 +309,108 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     floor = GUARANTEED_FLOOR if settings.is_finite else driver.floor(targets)
     taken = taken_rows([item.row for item in state.draws], state.known)
     return Round(first, predictor.to_json(), floor, driver.shares(predictor, taken, floor))
+
+
+def _begin_round(pool: Pool, state: CampaignState) -> Round:
+    """The next round with a predictor of the label: its chances, its floor, and what it serves."""
+    settings, first = state.settings, len(state.draws) + 1
+    learner, base = learner_of(pool, settings), settled_draws(state, len(state.draws))
+    weights = ranked_weights(base.draws.probability, base.draws.pool_size)[base.labelable]
+    known = state.known_items
+    rows = np.append(base.rows[base.labelable], [item.row for item in known]).astype(np.int64)
+    labels = [one for one in base.labels if one is not None] + [item.label for item in known]
+    earlier = next((one.predictor for one in reversed(state.rounds) if one.predictor), None)
+    before = None if earlier is None else learner.restore(earlier)
+    predictor = learner.fit(rows, labels, weights, before, int(base.labelable.sum()))
+    taken = taken_rows([item.row for item in state.draws], state.known)
+    drives = [
+        replace(one, slopes=slopes_at_start(learner, one, predictor, base, taken))
+        for one in drives_of(settings)
+    ]
+    if len(drives) > 1:  # each in units of the smallest variance that it could have
+        scales = np.maximum(learner.totals(drives, predictor, taken)[:, 2], 1e-300)
+        drives = [
+            replace(one, slopes=(one.slopes[0] / scale, one.slopes[1] / scale))
+            for one, scale in zip(drives, scales.tolist(), strict=True)
+        ]
+    floor = GUARANTEED_FLOOR
+    if not settings.is_finite:
+        floor = floor_after(count_surprises(learner, drives[0], state, base))
+    slopes = [[*one.slopes] for one in drives]
+    return Round(first, {**predictor.to_json(), "drive": slopes}, floor)
+
+
+def drives_of(settings: CampaignSettings) -> list[Drive]:
+    """The figures that draws serve: the first, those named by `drive`, or all of them."""
+    models, metrics = settings.models, settings.metrics
+    every = [
+        Drive(metric, model if metric.needs != "label" else models[0], is_first=not (at or place))
+        for at, metric in enumerate(metrics)
+        for place, model in enumerate(models if metric.needs != "label" else models[:1])
+    ]
+    if settings.drive == "first":
+        return every[:1]
+    if settings.drive == "balanced":
+        return every
+    named = {name.strip() for name in settings.drive.split(",")}
+    return [one for one in every if one.metric.name in named and one.model == models[0]]
+
+
+def slopes_at_start(
+    learner: Learner, drive: Drive, predictor: AnyPredictor, base: SettledDraws, taken: IntArray
+) -> tuple[float, float]:
+    """The slopes of a figure's influence, at the ratio that labels and predictor expect by now."""
+    if drive.metric.kind == "average":
+        return 1.0, 0.0
+    A, D, _ = learner.totals([drive], predictor, taken)[0].tolist()
+    top, bottom = base.losses(drive.metric, drive.model)
+    known = base.known_values(drive.metric, drive.model).sum(axis=1)
+    A, D = A + float(top.sum() + known[0]), D + float(bottom.sum() + known[1])
+    return 1.0, -A / D if D > 0 else 0.0
+
+
+def count_surprises(
+    learner: Learner, drive: Drive, state: CampaignState, base: SettledDraws
+) -> float:
+    """The surprises so far: how often a label was not the one that seemed most likely.
+
+    Each counts by its effect on the figure, as a share of the largest there is.
+    """
+    found, reach = [], 0.0
+    ends = [*(one.first for one in state.rounds), len(state.draws) + 1]
+    predictors = [None, *(one.predictor for one in state.rounds)]
+    for plain, first, end in zip(predictors, [1, *ends], ends, strict=False):
+        at = np.arange(first - 1, end - 1)
+        at = at[base.labelable[at]]
+        if not len(at):
+            continue
+        run = learner.at(base.rows[at])
+        predictor = learner.first_predictor if plain is None else learner.restore(plain)
+        chances = learner.chances(predictor, run)
+        psi = learner.influence(drive, run, chances)
+        likely = np.take_along_axis(psi, chances.chance.argmax(axis=1)[:, None], axis=1)[:, 0]
+        top, bottom = base.losses(drive.metric, drive.model)
+        told = drive.slopes[0] * top[at] + drive.slopes[1] * (
+            bottom[at] if drive.metric.kind == "ratio" else 1.0
+        )
+        found.append(np.abs(told - likely))
+        reach = max(reach, float(np.ptp(psi, axis=1).max()))
+    every = np.concatenate(found) if found else np.zeros(1)
+    if learner.is_numeric and every.any():  # losses of any size: (sum)^2 / sum of squares
+        return float(every.sum() ** 2 / (every**2).sum())
+    return float(every.sum()) / reach if reach > 0 else 0.0
+
+
+def proposal_of(
+    pool: Pool, settings: CampaignSettings, begun: Round, taken: IntArray
+) -> RunProposal:
+    """The proposal of a round with a predictor of the label."""
+    learner, plain = learner_of(pool, settings), begun.predictor or {}
+    drives = [
+        replace(one, slopes=(float(slopes[0]), float(slopes[1])))
+        for one, slopes in zip(drives_of(settings), plain["drive"], strict=True)
+    ]
+    return learner.proposal(learner.restore(plain), drives, taken, begun.floor)
 
 
 def taken_rows(
@@ -484,6 +589,8 @@ def draw_round(
     if begun.predictor is None:
         static = replace(settings, kind="static", floor=begun.floor)
         frozen = frozen_proposal(partial(pool.runs, settings.models[0]), static).without(drawn)
+    elif settings.versions.predictor > 1:
+        frozen = proposal_of(pool, settings, begun, drawn)
     else:
         predictor = LossPredictor.from_json(begun.predictor)
         driver = driver_of(pool, settings)
@@ -532,7 +639,10 @@ def draw_sample(
     if not len(rows):
         return []
     taken = taken_rows((), known, 1)
-    if settings.kind == "adaptive":
+    if settings.kind == "adaptive" and settings.versions.predictor > 1:
+        learner = learner_of(pool, settings)
+        frozen = learner.proposal(learner.first_predictor, drives_of(settings), taken, None)
+    elif settings.kind == "adaptive":
         driver = driver_of(pool, settings)
         frozen = driver.proposal(driver.first_predictor, taken, None)
         frozen = replace(frozen, slices=_slices_left(pool, settings, taken))

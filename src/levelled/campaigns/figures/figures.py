@@ -13,6 +13,8 @@ import numpy as np
 
 from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.drawing.drawing import is_predicted
+from levelled.campaigns.drawing.pools import CampaignPool
+from levelled.campaigns.figures.expected import Expectations, Family
 from levelled.campaigns.figures.settled import (
     FigureCache,
     GameInput,
@@ -21,7 +23,7 @@ from levelled.campaigns.figures.settled import (
     settled_draws,
 )
 from levelled.campaigns.log.state import CampaignState
-from levelled.errors import InputError
+from levelled.errors import InputError, PoolError
 from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.limits import cut_limits, logical_limits
@@ -31,6 +33,7 @@ from levelled.estimators.record import SURE
 from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
+from levelled.metrics.controlled import Form, controlled_estimate
 from levelled.metrics.comparison import Figure, ratio_difference
 from levelled.metrics.named import ERROR, Errors, Metric, Share, own_module
 from levelled.metrics.predicted import (
@@ -66,6 +69,9 @@ WITHOUT_PREDICTOR = (
     "not all draws are adaptive, so this estimate is R_LURE, without what the campaign has learnt"
 )
 """The warning of an estimate that would use the predictor if the kind had never changed."""
+
+WITHOUT_POOL = "the pool is not at hand, so this figure does without what was learnt"
+"""The warning of a figure that is wider than it need be."""
 
 _MOST_ITEMS = 20
 """The draws that a diagnosis lists."""
@@ -191,6 +197,110 @@ def read_once(base: SettledDraws, subject: Subject, level: float, interval: str)
 
     The interval "auto" is for a number of draws that was planned; "none" is what is possible.
     """
+    if is_learnt(base):
+        try:
+            return _read_predicted(base, subject, level, interval)
+        except PoolError as gone:
+            est = _read_plain(base, subject, level, interval)
+            return replace(est, warnings=(*est.warnings, f"{WITHOUT_POOL}: {gone}"))
+    return _read_plain(base, subject, level, interval)
+
+
+def is_learnt(base: SettledDraws) -> bool:
+    """True if a predictor of the label serves every figure of a campaign."""
+    settings = base.state.settings
+    return settings.versions.predictor > 1 and bool(settings.models)
+
+
+def _read_predicted(
+    base: SettledDraws, subject: Subject, level: float, interval: str
+) -> Estimate:
+    """The estimate with the control that the predictor of the label gives to every figure."""
+    expected = base.cache.expected
+    if expected is None:
+        pool_at = base.cache.pool_at or CampaignPool().at
+        expected = base.cache.expected = Expectations(pool_at)
+    models = tuple(model or base.state.settings.models[0] for model in subject.models)
+    family = Family(subject.metric, models, subject.column)
+    columns = expected.columns(base, family, subject.value)
+    inside = _labelled_in(base, subject)
+    form, given = _form(base, subject)
+    est = controlled_estimate(
+        replace(columns, given=given),
+        form,
+        Look(base.draws, level, interval),
+        _possible(base, subject),
+        inside if not subject.is_ratio else inside & (columns.values[len(models)] > 0),
+        _what(subject),
+    )
+    return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
+
+
+def _what(subject: Subject) -> str:
+    """What must be seen for a figure to be defined."""
+    if subject.is_ratio:
+        return subject.metric.pairs([], [], 1, {}).what
+    return "label" if subject.column is None else "label of this slice"
+
+
+def _form(base: SettledDraws, subject: Subject) -> tuple[Form, FloatArray]:
+    """How the columns make the figure, and sums of items that became known between draws."""
+    state, N = base.state, base.state.settings.pool_size
+    P = len(subject.models)
+    exact = np.full(P, np.nan)
+    if not subject.is_ratio and base.labelable.all():
+        exact[:] = subject.pool_size / N
+    elif subject.is_ratio and subject.against is None and _has_exact_size(base, subject):
+        counts = state.pred_counts(subject.model)
+        exact[:] = subject.metric.denominator_mean(counts, N)
+    inside = base.known_in_slice(subject.column, subject.value)
+    pairs = [base.known_values(subject.metric, model) for model in subject.models]
+    above = [one[0] * inside for one in pairs]
+    below = [one[1] * inside if subject.is_ratio else inside * 1.0 for one in pairs]
+    known, first = np.stack([*above, *below]), base.known_first
+    later = first > 0
+    given = GivenValues(first[later], known[:, later]).before(len(base))
+    form = Form(
+        np.array([1.0, -1.0][:P]),
+        exact,
+        (0.0, 1.0) if subject.is_ratio else subject.bounds,
+        base.draws.pool_size / N,
+        known[:, ~later].sum(axis=1) / N,
+        counts_errors=bool(np.isfinite(subject.bounds[1])),
+    )
+    return form, given
+
+
+def _possible(base: SettledDraws, subject: Subject) -> Limits:
+    """The least and the largest value of a figure that the labels so far leave possible."""
+    if subject.is_ratio:
+        ends = [
+            exact_part(base, subject).join_limits(_subject_pairs(base, subject, model).possible)
+            for model in subject.models
+        ]
+        if subject.against is None:
+            return ends[0]
+        return ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
+    inside = base.in_slice(subject.column, subject.value)
+    known = base.known_in_slice(subject.column, subject.value)
+    first, *others = (
+        base.losses(subject.metric, model)[0] @ inside
+        + base.known_values(subject.metric, model)[0] @ known
+        for model in subject.models
+    )
+    total = np.asarray(first - (others[0] if others else 0.0))
+    seen = int((inside & base.labelable).sum() + known.sum())
+    left = subject.pool_size - int(inside.sum() + known.sum())
+    low, high = (float(end) for end in logical_limits(total, seen, seen + left, subject.bounds))
+    if base.labelable.all() or not seen:
+        return low, high
+    # The items that are left may be such that cannot be labelled either.
+    mean = float(total) / seen
+    return min(low, mean), max(high, mean)
+
+
+def _read_plain(base: SettledDraws, subject: Subject, level: float, interval: str) -> Estimate:
+    """The estimate without a predictor of the label."""
     look, inside = Look(base.draws, level, interval), _labelled_in(base, subject)
     exact, (start, width) = exact_part(base, subject), (0.0, 1.0)
     if not exact.n_open:

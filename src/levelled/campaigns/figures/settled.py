@@ -177,6 +177,10 @@ class FigureCache:
     losses: dict[LossKey, tuple["Labels", FloatArray]] = field(default_factory=dict)
     """Losses and denominators (2, n) of draws 1..n, and the labels they were made from."""
     columns: dict[object, NDArray[Any]] = field(default_factory=dict)
+    expected: Any = None
+    """What the predictor expects (`Expectations`); None where no figure has asked for it."""
+    pool_at: Callable[[CampaignState, int], Any] | None = None
+    """Gives the pool as a draw saw it."""
 
     def to_plain(self, state: CampaignState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain values and arrays for a snapshot: the games, and losses of the present labels.
