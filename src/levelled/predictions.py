@@ -218,7 +218,8 @@ def verdict_chances(verdicts: Categorical) -> FloatArray:
 
 def verdict_table(counts: FloatArray) -> FloatArray:
     """The probabilities [C, C] of the labels that go with each verdict, by their `counts`."""
-    share, tiny = counts / counts.sum(), np.finfo(float).tiny
+    tiny = np.finfo(float).tiny
+    share = counts / max(float(counts.sum()), tiny)
     rest = 1 - share
     wrong = (1 - _AGREEMENT) * np.minimum(1, rest / np.maximum(share, tiny))
     table = share * (wrong / np.maximum(rest, tiny))[:, None]

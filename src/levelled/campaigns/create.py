@@ -25,6 +25,7 @@ from levelled.campaigns.drawing.pools import (
     check_predicted_losses,
     check_width,
     choose_kind,
+    learns_labels,
     looks_over,
     outlines_of,
     place_of,
@@ -189,7 +190,9 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     settings = CampaignSettings(
         name=new.name,
         rules=RULES,
-        versions=NEWEST,
+        versions=NEWEST
+        if learns_labels(by_model[models[0]])
+        else replace(NEWEST, predictor=1),
         metric_names=tuple(one.name for one in metrics),
         source=place_of(pool),
         model_name=_check_model_name(new.model, models),
@@ -206,7 +209,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     )
     check_shown(settings, pool)
     check_guarantee(settings)
-    check_drive(settings, by_model[models[0]])
+    check_drive(settings)
     check_predicted_losses(pool, metrics[0])
     for model in pool.models or ("",):
         for run in pool.runs(model):

@@ -178,8 +178,8 @@ class CampaignOptions:
     drive: Annotated[
         str,
         _draws(
-            "Metrics that adaptive draws serve: the first, or with worst all, in balance.",
-            choices=("first", "worst"),
+            "Metrics that adaptive draws serve: first, balanced for all of every model, or names "
+            "with commas between them.",
             quiet=True,
         ),
     ] = "first"

@@ -211,6 +211,9 @@ def _check_length(name: str, text: str) -> str:
     return text
 
 
+DRIVES = ("first", "balanced", "worst")
+"""What draws serve besides metrics that are named; worst only in campaigns of the first predictor.
+"""
 FORMATS = (1, CARRYING)
 """The formats of logs that are known here, of which the last is written."""
 
@@ -483,6 +486,10 @@ def _refuse_newer(values: Mapping[str, Any]) -> None:
         for name, value in values.items()
         if name in kept and OPTIONS[name].choices and value not in OPTIONS[name].choices
     ]
+    driving = values.get("drive", "first")
+    named = {*DRIVES, *(values.get("metric_names") or values.get("metrics") or ())}
+    if isinstance(driving, str) and not {*driving.split(",")} <= named:
+        what.append(f"drive {driving!r}")
     if what:
         raise CampaignError(
             f"{values.get('name')!r} was made by a newer Levelled: this one does not know "

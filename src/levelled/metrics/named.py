@@ -573,6 +573,17 @@ class OwnLosses(Metric):
         """The labels as they are: the function decides what it takes."""
         return [*values]
 
+    def tables(self, items: PossibleLabels) -> FloatArray:
+        """The losses [2, n, J]; that of a label which is no known class is taken for the largest.
+
+        The function is never asked about a label that nobody could have told.
+        """
+        named = tuple(name for name in items.classes if name)
+        if len(named) == len(items.classes):
+            return Metric.tables(self, items)
+        tables = Metric.tables(self, replace(items, classes=named))
+        return np.concatenate([tables, tables.max(axis=2, keepdims=True)], axis=2)
+
     def _values(self, items: LabelledItems) -> Values:
         n = len(items.labels)
         try:

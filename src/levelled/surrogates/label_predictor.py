@@ -288,6 +288,10 @@ class LabelPredictor:
             out[rows, pred] = 1 - others
         return predicted
 
+    def fits(self, scaling: LabelScaling) -> bool:
+        """True if it was made for columns like those of this pool."""
+        return len(self.scores) == len(scaling.start)
+
     def _linear(self, scaling: LabelScaling) -> tuple[FloatArray, FloatArray] | None:
         """The slopes on features as they are, those of the predicted class last, and constants."""
         if scaling.features is None or not (len(self.slopes) or len(self.class_slopes)):

@@ -21,7 +21,7 @@ from levelled.metrics.named import Metric, PossibleLabels
 from levelled.predictions import Categorical, PoolPredictions, spread_chances, verdict_table
 from levelled.samplers import FrozenProposal, RunProposal
 from levelled.sources import Pool
-from levelled.surrogates.covariates import Reduction
+from levelled.surrogates.covariates import ColumnMoments, Reduction
 from levelled.surrogates.driver import keep_single, water_filled
 from levelled.surrogates.label_predictor import (
     LabelColumns,
@@ -89,8 +89,12 @@ class Learner:
             self._reduction = Reduction.of(features, len(pool))
         self.runs = keep_single(self._make_runs, len(pool))
         self.is_one_run = len(next(iter(self.runs()))) == len(pool)
-        scale = NumberScaling.of if self.is_numeric else LabelScaling.of
-        self.scaling: Any = scale(lambda: (run.columns for run in self.runs()), len(pool))
+        every: Any = lambda: (run.columns for run in self.runs())  # noqa: E731
+        self.scaling: Any = (
+            NumberScaling.of(every, len(pool))
+            if self.is_numeric
+            else LabelScaling.of(every, len(pool), _has_only_verdicts(first))
+        )
 
     def _make_runs(self) -> Iterator[ItemRun]:
         several = zip(*(self._pool.runs(model) for model in self._models), strict=True)
@@ -115,7 +119,7 @@ class Learner:
         if X is not None and self._reduction is not None:
             features = self._reduction.apply(X)
         if self.is_numeric:
-            numbers = [one.pred.astype(np.float64) for one in models.values() if len(one.pred)]
+            numbers = [one.pred for one in models.values()]
             if first.loss_hat is not None and self.settings.metrics[0].needs == "label":
                 numbers.append(np.asarray(first.loss_hat, dtype=np.float64))
                 return ItemRun(start, NumberColumns((*numbers,), features), models)
@@ -130,8 +134,10 @@ class Learner:
         ]
         if (hat := self._from_losses(first, pred)) is not None:
             tables.append(hat)
-        if not tables:
+        if not tables and first.pred is not None:
             tables = [self._verdicts[pred]]
+        if not tables:
+            tables = [np.full((len(pred), len(self.classes)), 1 / len(self.classes))]
         return ItemRun(start, LabelColumns((*tables,), pred, features), models)
 
     def possible(self, predictions: PoolPredictions) -> PossibleLabels:
@@ -220,6 +226,8 @@ class Learner:
             weights = np.append(weights, np.full(n_known, share * (weights.mean() if n else 1.0)))
         drawn = n if n >= _FIRST_FIT else 0
         columns: Any = self.at(rows).columns
+        if before is not None and not before.fits(self.scaling):
+            before = None  # it had other columns to learn from
         if self.is_numeric:
             y = np.array([float(one) for one in labels])
             return fit_number_predictor(columns, self.scaling, y, weights, before, drawn)
@@ -279,13 +287,17 @@ class Learner:
             left = np.delete(np.arange(len(run)), taken[first:last] - run.start)
             chances = self.chances(predictor, run)
             total = np.zeros(len(run))
-            control = spread = None
+            control = spread = third = None
             for drive in drives:
-                mean, variance = _moments(chances.chance, self.influence(drive, run, chances))
+                psi = self.influence(drive, run, chances)
+                mean, variance = _moments(chances.chance, psi)
                 total += variance
                 if drive.is_first and metric.kind == "average":
                     control = (mean / drive.slopes[0])[left]
                     spread = np.sqrt(variance)[left] / abs(drive.slopes[0])
+                    if metric.bounds == (0.0, 1.0):  # for intervals that hedge
+                        cubes = np.einsum("nj,nj->n", chances.chance, (psi - mean[:, None]) ** 3)
+                        third = cubes[left] / drive.slopes[0] ** 3
             bound = metric.possible[1] if control is not None else np.inf
             if control is not None:
                 control = np.clip(control, *metric.possible)
@@ -296,7 +308,39 @@ class Learner:
                 control,
                 float(bound) if np.isfinite(bound) else None,
                 spread,
+                third,
             )
+
+    def expected_losses(self, predictor: AnyPredictor, metric: Metric, taken: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        """The rows left of each run, and the expected value of an average for each of them."""
+        drive = Drive(metric, self._models[0])
+        for run in self.runs():
+            left = np.setdiff1d(np.arange(len(run)), taken - run.start)
+            chances = self.chances(predictor, run)
+            mean, _ = _moments(chances.chance, self.influence(drive, run, chances))
+            yield run.start + left, mean[left]
+
+    def effects(self, predictor: Any) -> tuple[float, FloatArray]:  # noqa: ANN401
+        """How much the log-odds of an error vary with the chances that the pool gives, and by how
+        much they typically change with one standard deviation of each feature.
+        """
+        if self.is_numeric:
+            return predictor.effects(self.scaling)
+        moments = ColumnMoments()
+        own = predictor.slopes if len(predictor.slopes) else np.zeros(self.scaling.n_features)
+        total, count = np.zeros(len(own)), 0
+        plain = replace(predictor, slopes=np.empty(0), class_slopes=np.empty(0))
+        for run in self.runs():
+            columns: Any = run.columns
+            right = plain.predict(columns, self.scaling)[np.arange(len(run)), columns.pred]
+            moments.add(np.log((1 - right) / right)[:, None])
+            if len(predictor.class_slopes):
+                # Against the mean of the other classes.
+                W, C = predictor.class_slopes, len(self.classes)
+                counts = np.bincount(columns.pred, minlength=C)
+                total += (W - (W.sum(axis=1, keepdims=True) - W) / (C - 1)) @ counts
+            count += len(run)
+        return float(moments.sd[0]), -(own + total / count)
 
     def totals(
         self, drives: Sequence["Drive"], predictor: AnyPredictor, taken: IntArray
@@ -354,6 +398,12 @@ def _label_space(settings: CampaignSettings, pool: Pool) -> tuple[str, ...]:
         known = tuple(dict.fromkeys([*settings.label_classes, *(c for one in counts for c in one)]))
     is_open = not settings.label_classes
     return (*known, OTHER) if is_open or len(known) < 2 else known
+
+
+def _has_only_verdicts(predictions: PoolPredictions) -> bool:
+    """True if nothing but the predicted classes says how likely a label is."""
+    chances = (predictions.label_proba, predictions.loss_hat)
+    return predictions.pred is not None and all(one is None for one in chances)
 
 
 def _features(predictions: PoolPredictions) -> FloatArray | None:

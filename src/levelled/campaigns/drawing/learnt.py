@@ -11,7 +11,9 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray, between
 from levelled.campaigns.drawing.drawing import driver_of, frozen_proposal, taken_rows
+from levelled.campaigns.drawing.learner import AnyPredictor, learner_of
 from levelled.campaigns.drawing.pools import choose_kind, fitting_model_first
+from levelled.campaigns.figures.expected import Expectations, Family
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.records import Round
 from levelled.campaigns.log.state import CampaignState
@@ -64,7 +66,7 @@ class CampaignPredictor:
     its draw; `weights` make them stand for the pool. `rounds` are those with a predictor.
     """
 
-    predictor: LossPredictor
+    predictor: LossPredictor | AnyPredictor
     rounds: tuple[Round, ...]
     predicted: FloatArray
     losses: FloatArray
@@ -138,14 +140,12 @@ class CampaignPredictor:
         """
         import pyarrow as pa
 
-        pool = self._pool()
-        taken = taken_rows([item.row for item in self.state.draws], self.state.known)
-        proposal = driver_of(pool, self.state.settings).proposal(self.predictor, taken, None)
+        pool, state = self._pool(), self.state
+        taken = taken_rows([item.row for item in state.draws], state.known)
         parts = []
-        for run in proposal.left():
-            assert run.control is not None
-            order = np.argsort(-run.control, kind="stable")[:most]
-            parts.append((run.rows[order], run.control[order]))
+        for rows, losses in self._expected(pool, taken):
+            order = np.argsort(-losses, kind="stable")[:most]
+            parts.append((rows[order], losses[order]))
         rows, losses = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(-losses, kind="stable")[:most]
         return pa.table({"id": pool.ids(rows[order]), "expected_loss": losses[order]})
@@ -156,7 +156,13 @@ class CampaignPredictor:
         That is the factor by which the odds of an error change, or the loss itself if it has no
         bound, the largest effect first. Needs the pool.
         """
-        settings, runs = self.state.settings, driver_of(self._pool(), self.state.settings).runs
+        settings = self.state.settings
+        if not isinstance(self.predictor, LossPredictor):
+            from_scores, slopes = learner_of(self._pool(), settings).effects(self.predictor)
+            names = _feature_names(settings, len(slopes))
+            effects = [("the loss that the pool predicts", from_scores)]
+            return _ordered([*effects, *zip(names, slopes.tolist(), strict=True)])
+        runs = driver_of(self._pool(), settings).runs
         pool = next(iter(runs())).covariates
         b = np.zeros(SCORES + pool.n_extra)
         for share, coefficients in self.predictor.regressions:
@@ -169,14 +175,42 @@ class CampaignPredictor:
             moments.add(np.column_stack([own.scores @ b[:SCORES], by_class]))
         from_scores, from_class = moments.sd.tolist()
         effects = [("the loss that the pool predicts", from_scores)]
-        names = [*settings.features, "score"][:size]
-        if len(names) < size or len(settings.features) not in (size, size - 1):
-            names = [f"component {at + 1} of the features" for at in range(size)]
+        names = _feature_names(settings, size)
         effects += zip(names, b[SCORES : SCORES + size].tolist(), strict=True)
         if pool.groups is not None:
             effects.append(("the predicted class", from_class))
-        ordered = sorted(effects, key=lambda one: -abs(one[1]))
-        return [(name, float(np.exp(effect))) for name, effect in ordered]
+        return _ordered(effects)
+
+    def _expected(self, pool: Pool, taken: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Rows that are left, and the expected loss of each, a run of rows at a time."""
+        settings = self.state.settings
+        if isinstance(self.predictor, LossPredictor):
+            for run in driver_of(pool, settings).proposal(self.predictor, taken, None).left():
+                assert run.control is not None
+                yield run.rows, run.control
+            return
+        learner, metric = learner_of(pool, settings), _average_of(settings)
+        yield from learner.expected_losses(self.predictor, metric, taken)
+
+
+def _average_of(settings: CampaignSettings) -> Metric:
+    """The average that is predicted: the first metric, or errors where that is a ratio."""
+    first = settings.metrics[0]
+    return first if first.kind == "average" else ERROR
+
+
+def _feature_names(settings: CampaignSettings, size: int) -> list[str]:
+    """The names of the features of the predictor; components where there are fewer of these."""
+    names = [*settings.features, "score"][:size]
+    if len(names) < size or len(settings.features) not in (size, size - 1):
+        names = [f"component {at + 1} of the features" for at in range(size)]
+    return names
+
+
+def _ordered(effects: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Effects as factors, the largest first."""
+    ordered = sorted(effects, key=lambda one: -abs(one[1]))
+    return [(name, float(np.exp(effect))) for name, effect in ordered]
 
 
 def predictor_of(
@@ -187,27 +221,32 @@ def predictor_of(
     if not rounds or rounds[-1].predictor is None:
         return None
     settings, base = state.settings, settled_draws(state, cache=cache)
-    metric, design = settings.metrics[0], base.draws.design or {}
-    losses, _ = base.losses(metric if metric.kind == "average" else ERROR, settings.models[0])
+    metric, design = _average_of(settings), base.draws.design or {}
+    losses, _ = base.losses(metric, settings.models[0])
     with_predictor = np.zeros(len(base), dtype=bool)
     ends = [*(one.first for one in state.rounds[1:]), len(state.draws) + 1]
     for begun, end in zip(state.rounds, ends, strict=True):
         with_predictor[begun.first - 1 : end - 1] = begun.predictor is not None
     at = np.flatnonzero(with_predictor & base.labelable)
     last = state.rounds[-1].first
-    if "control" in design:
-        predicted = design["control"][at]
-    else:  # draws before the first round have none
+    pool, newest = (lambda: pool_at(state, last)), rounds[-1].predictor
+    restored: LossPredictor | AnyPredictor
+    if settings.versions.predictor > 1:
+        family = Family(metric, settings.models[:1], None)
+        predicted = Expectations(pool_at).columns(base, family, None).control[0, at]
+        restored = learner_of(pool(), settings).restore(newest)
+    else:  # draws before the first round have no control
         predicted = np.array([state.draws[int(i)].design["control"] for i in at])
+        restored = LossPredictor.from_json(newest)
     return CampaignPredictor(
-        LossPredictor.from_json(rounds[-1].predictor),
+        restored,
         rounds,
         predicted,
         losses[at],
         ranked_weights(base.draws.probability, base.draws.pool_size)[at],
-        metric.possible if metric.kind == "average" else ERROR.possible,
+        metric.possible,
         state,
-        lambda: pool_at(state, last),
+        pool,
     )
 
 

@@ -453,6 +453,12 @@ def _lacks_chances(metric: Metric, predictions: PoolPredictions) -> bool:
     return metric.label_kind == "class" and all(one is None for one in chances)
 
 
+def learns_labels(predictions: PoolPredictions) -> bool:
+    """True if the pool says anything of its items from which labels can be predicted."""
+    names = ("pred", "proba", "surrogate", "loss_hat", "features", "score")
+    return any(getattr(predictions, name) is not None for name in names)
+
+
 def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
     """True if the pool says something about the losses of a metric that can be learnt."""
     knows = (predictions.proba, predictions.surrogate, predictions.loss_hat, predictions.features)
@@ -532,23 +538,22 @@ def check_guarantee(settings: CampaignSettings) -> None:
     )
 
 
-def check_drive(settings: CampaignSettings, predictions: PoolPredictions) -> None:
-    """Refuse to balance metrics that cannot be balanced."""
-    choice("drive", settings.drive, ("first", "worst"))
-    others = [one.name for one in settings.metrics if not isinstance(one, FROM_ERRORS)]
+def check_drive(settings: CampaignSettings) -> None:
+    """Refuse to serve metrics that there are not, or by draws that serve none."""
     if settings.drive == "first":
         return
-    if len(settings.metrics) < 2:
-        why = f"balances several metrics, and {settings.metrics[0].name} is the only one"
+    names = settings.drive.split(",")
+    unknown = [name for name in names if name not in settings.metric_names]
+    if settings.drive == "worst":
+        why = "is now called balanced"
+    elif settings.drive != "balanced" and unknown:
+        there = ", ".join(settings.metric_names)
+        why = f"names {unknown[0]!r:.80}, which is no metric of the campaign ({there})"
     elif settings.kind != "adaptive":
         why = f"needs an adaptive campaign, and this one is {settings.kind}"
-    elif others:
-        why = (
-            f"balances what follows from an error (error, accuracy, brier, log_loss, precision, "
-            f"recall, f1), and {others[0]} does not"
-        )
-    elif not isinstance(predictions.pred, Categorical):
-        why = "needs predicted classes, and this pool predicts numbers"
     else:
         return
-    raise CampaignError(f"drive='worst' {why}. Leave it out: the first metric then drives.")
+    raise CampaignError(
+        f"drive={settings.drive!r:.80} {why}. Name metrics of the campaign, or balanced for all of "
+        f"them; leave it out, and the first metric drives."
+    )

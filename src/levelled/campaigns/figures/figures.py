@@ -23,7 +23,7 @@ from levelled.campaigns.figures.settled import (
     settled_draws,
 )
 from levelled.campaigns.log.state import CampaignState
-from levelled.errors import InputError, PoolError
+from levelled.errors import InputError, LevelledError
 from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.limits import cut_limits, logical_limits
@@ -70,7 +70,10 @@ WITHOUT_PREDICTOR = (
 )
 """The warning of an estimate that would use the predictor if the kind had never changed."""
 
-WITHOUT_POOL = "the pool is not at hand, so this figure does without what was learnt"
+WITHOUT_POOL = (
+    "the pool is not at hand, so this figure does without what the campaign has learnt: name the "
+    "pool with pool= or --pool"
+)
 """The warning of a figure that is wider than it need be."""
 
 _MOST_ITEMS = 20
@@ -197,13 +200,17 @@ def read_once(base: SettledDraws, subject: Subject, level: float, interval: str)
 
     The interval "auto" is for a number of draws that was planned; "none" is what is possible.
     """
-    if is_learnt(base):
-        try:
-            return _read_predicted(base, subject, level, interval)
-        except PoolError as gone:
-            est = _read_plain(base, subject, level, interval)
-            return replace(est, warnings=(*est.warnings, f"{WITHOUT_POOL}: {gone}"))
-    return _read_plain(base, subject, level, interval)
+    if not is_learnt(base):
+        return _read_plain(base, subject, level, interval)
+    cache = base.cache
+    if cache.expected is None:
+        cache.expected = Expectations(cache.pool_at or CampaignPool().at)
+    try:
+        cache.expected.pool_at(base.state, len(base))
+    except LevelledError:
+        est = _read_plain(base, subject, level, interval)
+        return replace(est, warnings=(*est.warnings, WITHOUT_POOL))
+    return _read_predicted(base, subject, level, interval)
 
 
 def is_learnt(base: SettledDraws) -> bool:
@@ -216,13 +223,9 @@ def _read_predicted(
     base: SettledDraws, subject: Subject, level: float, interval: str
 ) -> Estimate:
     """The estimate with the control that the predictor of the label gives to every figure."""
-    expected = base.cache.expected
-    if expected is None:
-        pool_at = base.cache.pool_at or CampaignPool().at
-        expected = base.cache.expected = Expectations(pool_at)
     models = tuple(model or base.state.settings.models[0] for model in subject.models)
     family = Family(subject.metric, models, subject.column)
-    columns = expected.columns(base, family, subject.value)
+    columns = base.cache.expected.columns(base, family, subject.value)
     inside = _labelled_in(base, subject)
     form, given = _form(base, subject)
     est = controlled_estimate(
