@@ -45,6 +45,8 @@ class Estimate:
     interval: str
     warnings: tuple[str, ...] = ()
     worth: float | None = None
+    random: tuple[float, float] | None = None
+    """The limits that as many random labels would have given, at the same value."""
 
     def __post_init__(self) -> None:
         if self.value is None or self.low <= self.value <= self.high:
@@ -80,11 +82,15 @@ class Estimate:
             low=low,
             high=high,
             stderr=None if self.stderr is None else abs(by) * self.stderr,
+            random=None
+            if self.random is None
+            else tuple(sorted(start + by * limit for limit in self.random)),
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values under the field names, ready for JSON; an infinite limit is None."""
         values = asdict(self) | {"warnings": list(self.warnings)}
+        del values["random"]
         infinite = {name: None for name in ("low", "high") if not isfinite(values[name])}
         return values | infinite
 

@@ -28,7 +28,7 @@ from levelled.estimators.intervals.limits import (
     leaning,
     t_quantile,
 )
-from levelled.estimators.lure import terms
+from levelled.estimators.lure import lure_weights, terms
 from levelled.estimators.moments import degrees_of_freedom, is_exact, ramped_shares_of, variance
 from levelled.estimators.record import Estimate
 from levelled.metrics.ratios import (
@@ -42,6 +42,10 @@ from levelled.metrics.ratios import (
 )
 
 _LARGEST_EXPONENT = 700.0  # exp of more than that overflows
+_RARE = 5
+"""Labels with another influence than the most common one, below which their variance is not told:
+with k of them it has a standard error of about 1 / sqrt(k) of itself."""
+_HALVINGS = 40  # bisection to ten digits
 _CLEAR = 0.5  # guard: nearer to 0, in standard errors, limits on the log scale are infinite
 
 
@@ -109,6 +113,8 @@ class FigureMoments:
     terms: FloatArray
     """The terms a_m [2P, M] of the columns."""
     shares: FloatArray
+    random: "RandomLabels"
+    """What random labels would have given, at the same value."""
 
     @property
     def variance(self) -> FloatArray:
@@ -147,8 +153,21 @@ def figure_moments(columns: Columns, form: Form, look: Look) -> FigureMoments:
     nu = degrees_of_freedom(x, u) * (is_exact(u) and len(u) > 1)
     if form.counts_errors:
         nu = np.minimum(nu, DF_OF_ERROR * surprises)
+    value = float(form.coefficients @ theta)
+    # The influence with every D, since a random sample does not use those that are known.
+    centred = np.concatenate([form.coefficients / D, -form.coefficients * theta / D])
+    psi, v = centred @ columns.values, lure_weights(draws)
+    random = RandomLabels(
+        value,
+        form.share**2 * float(np.mean(v * psi**2)),
+        float(np.mean(v * surprise)) / reach if form.counts_errors and reach > 0 else 1.0,
+        int(len(psi) - np.unique(psi, return_counts=True)[1].max()),
+        N,
+        form,
+    )
     return FigureMoments(
-        value=float(form.coefficients @ theta),
+        value=value,
+        random=random,
         defined=defined,
         parts=np.concatenate([A, D]),
         slopes=slopes,
@@ -177,28 +196,76 @@ def controlled_estimate(
     found = figure_moments(columns, form, look)
     if not found.defined or not (units.any() or np.any(form.known)):
         return undefined_estimate(look, possible, what)
-    method, limits = _limits(found, form, look.level)
+    t, limits = found.quantile(look.level), None
+    if len(form.coefficients) == 1 and np.isnan(form.denominators[0]):
+        method, limits = "fieller", _fieller(found, t)
+    else:
+        method, limits = score_limits(found.value, float(np.sqrt(found.variance)), float(t), form)
     est = make_estimate(
         look, found.value, found.variance, units, possible, {method: lambda: limits}
     )
-    return replace(est, estimator="ramped")
+    worth, ends = None, None
+    if est.interval == method:
+        worth = found.random.worth(est.high - est.low, look.level)
+        ends = found.random.limits(len(look.draws), look.level)
+        ends = max(ends[0], possible[0]), min(ends[1], possible[1])
+    return replace(est, estimator="ramped", worth=worth, random=ends)
 
 
-def _limits(found: FigureMoments, form: Form, level: float) -> tuple[str, Limits | None]:
+def score_limits(value: float, sd: float, t: float, form: Form) -> tuple[str, Limits | None]:
     """The name and the limits of the interval for a number of labels fixed beforehand."""
-    t, sd, value = found.quantile(level), np.sqrt(found.variance), np.asarray(found.value)
-    one_part = len(form.coefficients) == 1
-    if one_part and np.isnan(form.denominators[0]):
-        return "fieller", _fieller(found, t)
-    if one_part and np.isfinite(form.bounds[0]):
-        if np.isfinite(form.bounds[1]):
-            ends = leaning(value, sd, t, form.bounds)
+    low, high = form.bounds
+    if len(form.coefficients) == 1 and np.isfinite(low):
+        if np.isfinite(high):
+            ends = leaning(np.asarray(value), np.asarray(sd), np.asarray(t), form.bounds)
             return "score_t", (float(ends[0]), float(ends[1]))
         if value > _CLEAR * sd:
-            factor = float(np.exp(min(float(t * sd / value), _LARGEST_EXPONENT)))
-            return "log_t", (float(value) / factor, float(value) * factor)
-    half = float(t * sd)
-    return "t", (found.value - half, found.value + half) if np.isfinite(half) else None
+            factor = float(np.exp(min(t * sd / value, _LARGEST_EXPONENT)))
+            return "log_t", (value / factor, value * factor)
+    half = t * sd
+    return "t", (value - half, value + half) if np.isfinite(half) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RandomLabels:
+    """The interval that random labels without a predictor would have given, at the same value.
+
+    Their estimate has the variance s^2 (1/n - 1/N), with s^2 the variance of the influence in the
+    pool. Level and formula of the interval are those of the figure.
+    """
+
+    value: float
+    square: float
+    """s^2."""
+    surprise: float
+    """The mean surprise of a random label, which gives the degrees of freedom."""
+    n_other: int
+    """Labels whose influence is not the most common one."""
+    pool_size: int
+    form: Form
+
+    def limits(self, n: float, level: float) -> Limits:
+        """The limits after n labels."""
+        sd = float(np.sqrt(max(self.square * (1 / n - 1 / self.pool_size), 0.0)))
+        nu = min(n - 1, DF_OF_ERROR * n * self.surprise)
+        t = float(t_quantile(np.asarray(nu + PRIOR_DF), (1 + level) / 2))
+        _, ends = score_limits(self.value, sd, t, self.form)
+        low, high = ends or self.form.bounds
+        return max(low, self.form.bounds[0]), min(high, self.form.bounds[1])
+
+    def worth(self, width: float, level: float) -> float | None:
+        """About how many random labels give an interval of this width, with two digits.
+
+        None while too few labels differ to tell.
+        """
+        if self.n_other < _RARE or not width > 0 or not np.isfinite(width):
+            return None
+        low, high = 0.0, np.log(self.pool_size)
+        for _ in range(_HALVINGS):  # the width falls as n rises
+            middle = (low + high) / 2
+            ends = self.limits(float(np.exp(middle)), level)
+            low, high = (middle, high) if ends[1] - ends[0] > width else (low, middle)
+        return float(f"{np.exp(high):.2g}")
 
 
 def _fieller(found: FigureMoments, t: FloatArray) -> Limits | None:
