@@ -46,7 +46,7 @@ _RIDGE_ALPHA = 0.02  # STATISTICS 1.16.2, as all ridges but those of slopes and 
 _RIDGE_SCORES = 2.0
 _RIDGE_CLASSES = 2.0
 _RIDGE_FEATURES = 10.0
-_RIDGE_SLOPES = 10.0
+_RIDGE_SLOPES = 5.0
 _RIDGE_STEPS = 2.0
 _RIDGE_OF_VERDICTS, _RIDGE_BESIDE_VERDICTS = 10.0, 4.0  # as the predictor of the loss
 """On scores that a verdict gives, which are two or a few, and on all else beside them."""
@@ -389,15 +389,19 @@ def fit_label_predictor(
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """The sets of coefficients that a regression has besides scores, classes and alpha."""
+    """The sets of coefficients that a regression has besides scores and alpha."""
 
     slopes: bool = False
     class_slopes: bool = False
     steps: bool = False
+    classes: bool = True
 
-    @property
-    def count(self) -> int:
-        return self.slopes + self.class_slopes + self.steps
+    def cost(self, n_classes: int) -> float:
+        """The log-likelihood by which the regression must be better to count as much.
+
+        Slopes for each class are as many sets as classes can differ in.
+        """
+        return _COST * (self.slopes + self.steps + (n_classes - 1) * self.class_slopes)
 
 
 def _candidates(scaling: LabelScaling) -> list[_Terms]:
@@ -409,7 +413,8 @@ def _candidates(scaling: LabelScaling) -> list[_Terms]:
         with_features.append(_Terms(class_slopes=True))
     if scaling.from_verdicts:
         return with_features or [_Terms()]
-    return [_Terms(), *with_features, _Terms(steps=True)]
+    scores = [_Terms(classes=False), _Terms()] if C <= _MOST_CLASSES else [_Terms()]
+    return [*scores, *with_features, _Terms(steps=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -611,7 +616,7 @@ class _Labelled:
         scaling, judged = self.scaling, self.scaling.from_verdicts
         m, C, S = self.scores.shape
         B, D, rows = len(scaling.edges) + 1, scaling.n_features, np.arange(m)
-        n_classes = C if C <= _MOST_CLASSES else 0
+        n_classes = C if C <= _MOST_CLASSES and terms.classes else 0
         n_slopes, n_steps = D * terms.slopes, B * terms.steps
         table = np.zeros((m, C, S + n_classes + 1 + n_slopes + n_steps))
         table[:, :, :S] = self.scores
@@ -653,7 +658,7 @@ class _Labelled:
 def _pack(predictor: LabelPredictor, terms: _Terms, scaling: LabelScaling) -> FloatArray:
     """The coefficients of a regression with these terms, from those of a predictor."""
     C, D, B = scaling.n_classes, scaling.n_features, len(scaling.edges) + 1
-    n_classes = C if C <= _MOST_CLASSES else 0
+    n_classes = C if C <= _MOST_CLASSES and terms.classes else 0
 
     def filled(values: FloatArray, size: int) -> FloatArray:
         return values if values.size == size else np.zeros(size)
@@ -673,14 +678,13 @@ def _unpack(
 ) -> tuple[FloatArray, float, FloatArray, FloatArray, FloatArray, FloatArray]:
     """The averaged coefficients of regressions, in the order of `LabelPredictor`."""
     C, D, B, S = scaling.n_classes, scaling.n_features, len(scaling.edges) + 1, len(scaling.start)
-    n_classes = C if C <= _MOST_CLASSES else 0
     total: dict[str, FloatArray] = {}
     for share, b, terms in zip(shares, fits, candidates, strict=True):
         if not share:
             continue
         sizes = {
             "scores": S,
-            "classes": n_classes,
+            "classes": C * (terms.classes and C <= _MOST_CLASSES),
             "alpha": 1,
             "slopes": D * terms.slopes,
             "steps": B * terms.steps,
@@ -732,7 +736,7 @@ def _fit(
         [ridge.left_out(b)[drawn] for ridge, b in zip(ridges, fits, strict=True)]
     )
     rows, y, w = np.arange(n), labels[drawn], w[drawn]
-    costs = _COST * np.array([terms.count for terms in candidates])
+    costs = np.array([terms.cost(scaling.n_classes) for terms in candidates])
     shares = _shares(np.array([_log_likelihood(eta, y) @ w for eta in left_out]) - costs)
     averaged = np.exp(_log_likelihood(np.tensordot(shares, left_out, axes=1), y))
     base = np.where(wrong, level * labelled.base[drawn][rows, y], 1 - level)
