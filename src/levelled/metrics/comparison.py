@@ -507,10 +507,13 @@ class Figure:
     def random_limits(self) -> tuple[float, float] | tuple[None, None]:
         """The interval that as many random labels would have given, at the same value.
 
+        It has the same level and the same formula. In campaigns of the first predictor it is
         Clopper and Pearson's, for n = M (N - 1) / (N - M) labels of the N items without a known
         label; None for other metrics.
         """
         est, (count, total) = self.estimate, self.known
+        if est.random is not None:
+            return est.random
         M, N = est.n_labels, est.pool_size - count
         if not self.is_share or est.value is None or not 0 < M < N:
             return None, None

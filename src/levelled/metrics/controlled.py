@@ -20,11 +20,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from levelled._check import BoolArray, FloatArray
+from levelled.errors import InputError
 from levelled.estimators.intervals.limits import (
+    ANYTIME_LEAST,
     DF_OF_ERROR,
     PRIOR_DF,
     Bounds,
     blend,
+    boundary,
     leaning,
     t_quantile,
 )
@@ -188,7 +191,8 @@ def controlled_estimate(
     Parameters
     ----------
     columns, form : The columns of the drawn items, and how they make the figure.
-    look : The draws, the level, and the interval: "auto" or "none".
+    look : The draws, the level, and the interval: "none", "anytime" for one that holds at every
+        look at once, or any other for a number of labels fixed beforehand.
     possible : The least and the largest value that the labels so far leave possible.
     units : True for draws that count in the figure.
     what : An item that must have been seen for the figure to be defined.
@@ -196,11 +200,15 @@ def controlled_estimate(
     found = figure_moments(columns, form, look)
     if not found.defined or not (units.any() or np.any(form.known)):
         return undefined_estimate(look, possible, what)
-    t, limits = found.quantile(look.level), None
+    is_watched = look.interval == "anytime"
+    t = _watched_quantile(found, look) if is_watched else found.quantile(look.level)
+    limits: Limits | None
     if len(form.coefficients) == 1 and np.isnan(form.denominators[0]):
         method, limits = "fieller", _fieller(found, t)
     else:
         method, limits = score_limits(found.value, float(np.sqrt(found.variance)), float(t), form)
+    method = "anytime" if is_watched else method
+    look = look if look.interval == "none" else replace(look, interval="auto")
     est = make_estimate(
         look, found.value, found.variance, units, possible, {method: lambda: limits}
     )
@@ -210,6 +218,16 @@ def controlled_estimate(
         ends = found.random.limits(len(look.draws), look.level)
         ends = max(ends[0], possible[0]), min(ends[1], possible[1])
     return replace(est, estimator="ramped", worth=worth, random=ends)
+
+
+def _watched_quantile(found: FigureMoments, look: Look) -> FloatArray:
+    """The quantile of t that stands for a boundary which holds at every look at once."""
+    from scipy.special import ndtr
+
+    M, N = len(look.draws), look.draws.pool_size
+    if M < ANYTIME_LEAST or M == N:
+        raise InputError(f"An asymptotic interval needs {ANYTIME_LEAST} labels; there are {M}.")
+    return t_quantile(found.nu + PRIOR_DF, float(ndtr(boundary(M, N, look.level))))
 
 
 def score_limits(value: float, sd: float, t: float, form: Form) -> tuple[str, Limits | None]:

@@ -200,6 +200,24 @@ class NumberPredictor:
         sd = self.unit * np.exp(log_variance / 2)
         return scaling.centre + self.unit * (F @ self.mean), np.asarray(sd)
 
+    def fits(self, scaling: NumberScaling) -> bool:
+        """True if it was made for columns like those of this pool."""
+        n = len(scaling.first_slopes)
+        return len(self.mean) in (n, n + scaling.n_features)
+
+    @property
+    def background(self) -> float:
+        """The share of the prediction that is the same for every item: none."""
+        return 0.0
+
+    def effects(self, scaling: NumberScaling) -> tuple[float, FloatArray]:
+        """How much the logarithm of the variance varies with the scores, and with each feature."""
+        scores = self.variance[1:_VARIANCE_SCORES] * scaling.log_scores.sd
+        features = self.variance[_VARIANCE_SCORES + 1 :]
+        return float(np.hypot.reduce(scores)), (
+            features if len(features) else np.zeros(scaling.n_features)
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event of a round."""
         return {

@@ -30,16 +30,13 @@ from levelled.surrogates.label_predictor import (
     fit_label_predictor,
     prior_label_predictor,
 )
-try:
-    from levelled.surrogates.number_predictor import (
-        NumberColumns,
-        NumberPredictor,
-        NumberScaling,
-        fit_number_predictor,
-        prior_number_predictor,
-    )
-except ImportError:
-    NumberColumns = NumberPredictor = NumberScaling = LabelPredictor
+from levelled.surrogates.number_predictor import (
+    NumberColumns,
+    NumberPredictor,
+    NumberScaling,
+    fit_number_predictor,
+    prior_number_predictor,
+)
 
 OTHER = ""
 """The class of all labels that are none of the known classes."""
@@ -230,7 +227,7 @@ class Learner:
             before = None  # it had other columns to learn from
         if self.is_numeric:
             y = np.array([float(one) for one in labels])
-            return fit_number_predictor(columns, self.scaling, y, weights, before, drawn)
+            return fit_number_predictor(columns, self.scaling, y, weights, drawn)
         codes = self.codes(labels)
         return fit_label_predictor(columns, self.scaling, codes, weights, before, drawn)
 

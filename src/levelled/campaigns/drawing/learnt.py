@@ -255,7 +255,7 @@ def learnt_sections(learnt: CampaignPredictor | None) -> Iterator[Section]:
     if learnt is None:
         return
     floors = [(one.first, one.floor) for one in learnt.rounds]
-    shares = [(one.first, float((one.predictor or {})["background"])) for one in learnt.rounds]
+    shares = [(one.first, float((one.predictor or {}).get("background", 0.0))) for one in learnt.rounds]
     points = learnt.calibration() if len(learnt.losses) else []
     plots = [partial(plot_calibration, points)] if points else []
     yield Section("What did it learn?", _about(learnt), plots=plots)

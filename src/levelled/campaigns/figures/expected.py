@@ -40,6 +40,7 @@ PoolAt = Callable[[CampaignState, int], Pool]
 class Stretch:
     """Draws first..last with one predictor, and the weights of all items that were left."""
 
+    key: object
     first: int
     last: int
     predictor: AnyPredictor
@@ -132,6 +133,10 @@ class Expectations:
         below = [D * inside if is_ratio else inside.astype(np.float64) for _, D in pairs]
         return np.stack([*above, *below])
 
+    def _models(self, base: SettledDraws, family: Family) -> tuple[object, ...]:
+        """The models of a family, and which of their predictions are meant."""
+        return tuple(base.predictor(model) for model in family.models)
+
     def _stretches(self, base: SettledDraws) -> Iterator[Stretch]:
         """The stretches of the settled draws, in order."""
         state, n = base.state, len(base)
@@ -145,7 +150,8 @@ class Expectations:
         begun = next((one for one in reversed(state.rounds) if one.first <= first), None)
         labels = base.labels[: first - 1]
         # Recorded predictors stay; fits between frozen draws change with the labels before.
-        key = (first, None if is_recorded else labels)
+        recorded = str(begun.predictor) if is_recorded and begun is not None else labels
+        key = (first, recorded, len(state.known))
         kept = self.stretches.get(key)
         if kept is not None:
             return kept if kept.last == last else replace(kept, last=last)
@@ -170,7 +176,7 @@ class Expectations:
         share = 0.0
         if len(labels) and not has_label.all():
             share = float(weights @ ~has_label / weights.sum())
-        made = Stretch(first, last, predictor, taken, q, is_recorded, share)
+        made = Stretch(key, first, last, predictor, taken, q, is_recorded, share)
         self.stretches[key] = made
         return made
 
@@ -220,7 +226,7 @@ class Expectations:
     ) -> tuple[FloatArray, FloatArray]:
         """The columns and chances of the draws of a stretch."""
         last = min(stretch.last, len(base.state.draws))
-        key = ("drawn", family.metric.name, family.models, id(stretch.predictor), last)
+        key = (family.metric.name, self._models(base, family), stretch.key, last)
         if key not in self.drawn:
             state = base.state
             learner = learner_of(self.pool_at(state, stretch.first), state.settings)
@@ -233,7 +239,7 @@ class Expectations:
 
     def _sums(self, base: SettledDraws, family: Family, stretch: Stretch) -> StretchSums:
         """The sums of a stretch over the items left, in one pass over the pool."""
-        key = (family, id(stretch.predictor))
+        key = (family.metric.name, family.column, self._models(base, family), stretch.key)
         if key in self.sums:
             return self.sums[key]
         state = base.state

@@ -33,7 +33,7 @@ from levelled.estimators.record import SURE
 from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
-from levelled.metrics.controlled import Form, controlled_estimate
+from levelled.metrics.controlled import Columns, Form, controlled_estimate, figure_moments
 from levelled.metrics.comparison import Figure, ratio_difference
 from levelled.metrics.named import ERROR, Errors, Metric, Share, own_module
 from levelled.metrics.predicted import (
@@ -202,15 +202,30 @@ def read_once(base: SettledDraws, subject: Subject, level: float, interval: str)
     """
     if not is_learnt(base):
         return _read_plain(base, subject, level, interval)
+    if _opens_pool(base):
+        return _read_predicted(base, subject, level, interval)
+    est = _read_plain(base, subject, level, interval)
+    return replace(est, warnings=(*est.warnings, WITHOUT_POOL))
+
+
+def _opens_pool(base: SettledDraws) -> bool:
+    """True if the pool can be opened, without which nothing can be expected of its items."""
     cache = base.cache
     if cache.expected is None:
         cache.expected = Expectations(cache.pool_at or CampaignPool().at)
     try:
         cache.expected.pool_at(base.state, len(base))
     except LevelledError:
-        est = _read_plain(base, subject, level, interval)
-        return replace(est, warnings=(*est.warnings, WITHOUT_POOL))
-    return _read_predicted(base, subject, level, interval)
+        return False
+    return True
+
+
+def _columns(base: SettledDraws, subject: Subject) -> Columns:
+    """The columns of a figure, with what the predictor of the label expects of them."""
+    models = tuple(model or base.state.settings.models[0] for model in subject.models)
+    family = Family(subject.metric, models, subject.column)
+    found: Columns = base.cache.expected.columns(base, family, subject.value)
+    return found
 
 
 def is_learnt(base: SettledDraws) -> bool:
@@ -223,9 +238,7 @@ def _read_predicted(
     base: SettledDraws, subject: Subject, level: float, interval: str
 ) -> Estimate:
     """The estimate with the control that the predictor of the label gives to every figure."""
-    models = tuple(model or base.state.settings.models[0] for model in subject.models)
-    family = Family(subject.metric, models, subject.column)
-    columns = base.cache.expected.columns(base, family, subject.value)
+    columns = _columns(base, subject)
     inside = _labelled_in(base, subject)
     form, given = _form(base, subject)
     est = controlled_estimate(
@@ -233,7 +246,7 @@ def _read_predicted(
         form,
         Look(base.draws, level, interval),
         _possible(base, subject),
-        inside if not subject.is_ratio else inside & (columns.values[len(models)] > 0),
+        inside & (columns.values[len(subject.models)] > 0),
         _what(subject),
     )
     return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
@@ -792,7 +805,16 @@ def _pending_limits(
     out[np.array(pending) - 1] = True
     complete = [np.where(out, end, losses) for end in (low, high)]
     asked = replace(asked, labelable=asked.labelable | out)
-    if asked.state.unlabelable:
+    if is_learnt(asked) and _opens_pool(asked):
+        form, given = _form(asked, subject)
+        columns = replace(_columns(asked, subject), given=given)
+        look = Look(asked.draws, asked.state.settings.level, "none")
+        below = columns.values[1] + out
+        ends = [
+            figure_moments(replace(columns, values=np.stack([values, below])), form, look).value
+            for values in complete
+        ]
+    elif asked.state.unlabelable:
         counted, known = lure_weights(asked.draws) * asked.labelable, np.zeros(2)
         if asked.known:
             pairs = np.stack([asked.known_values(metric, subject.model)[0], asked.known_first >= 0])
