@@ -13,7 +13,7 @@ and exported with it.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
@@ -25,7 +25,7 @@ from levelled.campaigns.log.records import CARRYING, explain
 from levelled.campaigns.options import OPTIONS, CampaignOptions, Option
 from levelled.errors import CampaignError, InputError, InputTypeError
 from levelled.labels import Label, as_numbers, class_text, list_names
-from levelled.looks import SHARE, PlannedLook
+from levelled.looks import FIRST_SHARES, PlannedLook, Shares, share_rate
 from levelled.sources.choices import ColumnChoices
 
 if TYPE_CHECKING:
@@ -221,6 +221,20 @@ From 2 on, an item belongs to those who were given it: others can neither answer
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of the statistics that a campaign began with, and by which it goes on."""
+
+    predictor: int = 1
+    spending: int = 1
+    """How planned looks share the error rate: from 2 on by alpha t^4, with a reserve."""
+    interval: int = 1
+
+
+VERSIONS = Versions(predictor=2, spending=2, interval=2)
+"""The versions for new campaigns; logs that name none have 1 for each."""
+
+
 class MissingMetric:
     """A metric on record that is not there: its module is gone, or its code is not approved.
 
@@ -287,6 +301,13 @@ class CampaignSettings(CampaignOptions):
     pred_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     looks: tuple[PlannedLook, ...] = ()
     """Readings planned beforehand; none where every interval is by betting."""
+    versions: Versions = Versions()
+    n_looks: int | None = None
+    """The number of looks that was asked for; None where the version of the spending is 1."""
+    n_extra: int = 0
+    """The last so many of `looks` are paid out of the reserve."""
+    planned: int | None = None
+    """The number of labels that looks are planned over where no budget was given."""
     n_known: int = 0
     """The items whose labels were known at the creation; the others are the pool of the draws."""
     n_sampled: int = 0
@@ -381,8 +402,26 @@ class CampaignSettings(CampaignOptions):
 
     @property
     def watched_level(self) -> float:
-        """The level of intervals that may be read at any time: what planned looks leave of it."""
-        return 1 - (1 - self.level) * (1 - SHARE) if self.looks else self.level
+        """The level of intervals that may be read at any time: what planned looks leave of it.
+
+        It is 1 where nothing is left, so that only what is possible can be shown.
+        """
+        return 1 - (1 - self.level) * self.shares.betting
+
+    @property
+    def shares(self) -> Shares:
+        """The parts of the error rate for looks, betting between them, and raised budgets."""
+        if self.versions.spending == 1:
+            return FIRST_SHARES if self.looks else share_rate(0)
+        return share_rate(self.n_looks or 0, may_extend=self.may_extend)
+
+    def rate(self, share: float) -> float:
+        """A share of the error rate."""
+        return share * (1 - self.level)
+
+    def next_look(self, n_settled: int) -> int | None:
+        """The number of labels until the next planned look; None where there is none."""
+        return next((look.n - n_settled for look in self.looks if look.n > n_settled), None)
 
     def last_look(self, n_settled: int) -> PlannedLook | None:
         """The last planned look that so many settled draws have reached."""
@@ -393,10 +432,13 @@ class CampaignSettings(CampaignOptions):
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         # Left out where they are as in logs of before.
         later = ("allowed_labels", "normalise", "n_known", "anchor", "away_seconds", "rules")
+        later += ("may_extend", "n_looks", "n_extra", "planned")
         usual = {one.name: one.default for one in fields(self) if one.name in later}
-        usual["modules"] = {}
+        usual |= {"modules": {}, "versions": Versions()}
         plain = {name: one for name, one in plain.items() if one != usual.get(name, MISSING)}
         questions = [one.notation for one in self.questions]
+        if "versions" in plain:
+            plain["versions"] = asdict(self.versions)
         looks = looks_to_json(self.looks)
         plain |= {"metrics": [*plain.pop("metric_names")], "looks": looks, "questions": questions}
         return {**plain, "columns": self.columns.to_json()}
@@ -459,6 +501,13 @@ def _refuse_newer(values: Mapping[str, Any]) -> None:
     what = [f"the setting {one!r}" for one in sorted({*values} - known)]
     what += [f"format {one!r}" for one in [values.get("format", 1)] if one not in FORMATS]
     what += [f"rules {one!r}" for one in [values.get("rules", 1)] if one not in range(1, RULES + 1)]
+    versions, now = values.get("versions", {}), asdict(VERSIONS)
+    if isinstance(versions, Mapping):
+        what += [
+            f"version {one!r} of the {name}"
+            for name, one in versions.items()
+            if name not in now or one not in range(1, now[name] + 1)
+        ]
     what += [
         f"{name} {value!r}"
         for name, value in values.items()

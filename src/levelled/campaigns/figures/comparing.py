@@ -6,7 +6,7 @@ from functools import partial
 from levelled.campaigns.figures.figures import (
     Subject,
     estimate_figures,
-    estimate_subject,
+    watch_subject,
     read_once,
     subject_of,
 )
@@ -160,7 +160,7 @@ def _difference(base: SettledDraws, subject: Subject) -> Estimate:
     settings = base.state.settings
     look = settings.last_look(len(base))
     if look is None:
-        est = estimate_subject(base, subject, settings.watched_level)
+        est = watch_subject(base, subject)
     else:
         est = read_once(base, subject, settings.level, "none")
     if look is not None and est.interval != "point":
