@@ -431,8 +431,8 @@ class CampaignSettings(CampaignOptions):
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         # Left out where they are as in logs of before.
-        later = ("allowed_labels", "normalise", "n_known", "anchor", "away_seconds", "rules")
-        later += ("may_extend", "n_looks", "n_extra", "planned")
+        later = {"allowed_labels", "normalise", "n_known", "anchor", "away_seconds", "rules"}
+        later |= {"may_extend", "n_looks", "n_extra", "planned"}
         usual = {one.name: one.default for one in fields(self) if one.name in later}
         usual |= {"modules": {}, "versions": Versions()}
         plain = {name: one for name, one in plain.items() if one != usual.get(name, MISSING)}

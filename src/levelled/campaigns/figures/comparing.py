@@ -6,9 +6,9 @@ from functools import partial
 from levelled.campaigns.figures.figures import (
     Subject,
     estimate_figures,
-    watch_subject,
     read_once,
     subject_of,
+    watch_subject,
 )
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState

@@ -704,13 +704,13 @@ def _at_look(
         limits = cut_limits((low, high), (latest.low, latest.high))
         low, high = float(limits[0]), float(limits[1])
     if not low <= value <= high:
-        shown = 1 - value if subject.metric.complemented else value
-        warnings = (*warnings, _MOVED.format(value=shown))
+        newest = 1 - value if subject.metric.complemented else value
+        warnings = (*warnings, _MOVED.format(value=newest))
         value = min(max(value, low), high)
     if len(base) > settings.looks[-1].n:
         warnings = (*warnings, _USED_UP if settings.shares.betting else _ONCE)
-    shown = {"value": value, "low": low, "high": high, "level": latest.level}
-    return replace(est, **shown, interval="looks", warnings=warnings), at_look
+    est = replace(est, value=value, low=low, high=high, interval="looks", warnings=warnings)
+    return replace(est, level=latest.level), at_look
 
 
 def _pending_limits(

@@ -40,7 +40,6 @@ from levelled.campaigns.people.shown import shown_data, stored_label
 from levelled.campaigns.settings import check_option, check_remarks, looks_to_json, merge_remarks
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
-from levelled.looks import PlannedLook
 
 Made = TypeVar("Made", bound=Event)
 
