@@ -9,7 +9,7 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import Estimate, RatioBetting, estimate
 from levelled.estimators.intervals.betting import running_betting
-from levelled.looks import SHARE
+from levelled.looks import share_rate
 from levelled.metrics import f1
 from levelled_studies.betting_truth import ratio_rejected_at, rejected_at
 from levelled_studies.interval_cells import LEVEL
@@ -19,7 +19,7 @@ from levelled_studies.trajectories import Trajectories
 
 __all__ = ["BETWEEN", "Limits", "Subject", "average", "f1_score"]
 
-BETWEEN = 1 - (1 - LEVEL) * (1 - SHARE)
+BETWEEN = 1 - (1 - LEVEL) * share_rate(5).betting
 """The level of the betting interval between looks."""
 
 Limits = tuple[FloatArray, FloatArray]

@@ -23,8 +23,8 @@ from levelled.campaigns.drawing.pools import (
     check_guarantee,
     check_kind,
     check_width,
-    looks_over,
     settings_of_pool,
+    with_looks,
 )
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
@@ -165,8 +165,9 @@ def _compare_settings(
     created: CampaignSettings, state: CampaignState, pool_at: PoolAt
 ) -> Iterator[str]:
     """Settings that follow from others; reading them has refused values out of their range."""
-    looks = looks_over(created.budget, created.open_size, created.level, len(created.looks))
-    if not nearly_equal(created.looks, looks, _FITTED):
+    planned = with_looks(created)
+    same = (created.n_extra, created.planned) == (planned.n_extra, planned.planned)
+    if not same or not nearly_equal(created.looks, planned.looks, _FITTED):
         yield "the planned looks are not those of this budget, pool size and level"
     if created.n_known and created.n_known != sum(len(one.items) for one in state.known[:1]):
         yield f"the labels of {created.n_known} items were known, and the log has others"
@@ -244,7 +245,9 @@ class _Steps:
             expected = to_plain(RoundBegun.of(begun, at=event.at))
             yield from _compare(plain, expected, "the labels before it give", _FITTED)
         elif isinstance(event, Changed):
-            asked_for = {key: one for key, one in event.settings.items() if key != "looks"}
+            asked_for = {
+                key: one for key, one in event.settings.items() if key not in decide.REPLANNED
+            }
             made = decide.change(state, event.by, datetime.fromisoformat(event.at), **asked_for)
             expected = to_plain(made[0]) if made else {**plain, "settings": {}}
             yield from _compare(plain, expected, "the state before it gives", _FITTED)

@@ -705,6 +705,19 @@ class Campaign:
 
             check_kind(self.settings, settings["kind"], self.pool)
         self._do(lambda state, now: decide.change(state, owner, now, **settings))
+        self.note = self._say_looks() if "budget" in settings else None
+
+    def _say_looks(self) -> str | None:
+        """A sentence where a new budget has no further look, or one out of the reserve."""
+        settings, next_look = self.settings, self.settings.next_look(self.state.n_settled)
+        if not settings.looks or (next_look is not None and not settings.n_extra):
+            return None
+        if next_look is None:
+            return "there is no look after those that were taken: further labels move the value"
+        return (
+            f"the looks of the first budget were taken, so there is one more, in {next_look} "
+            f"labels, with a part of the reserve: its interval is wider than a planned one"
+        )
 
     def close(self, *, reason: str = "finished", owner: str | None = None) -> None:
         """End the campaign; its estimates remain."""

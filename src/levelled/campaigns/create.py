@@ -18,18 +18,20 @@ from levelled.campaigns.drawing.known import (
     read_label_column,
     read_labels,
 )
+from levelled.campaigns.drawing.learnt import plan_campaign
 from levelled.campaigns.drawing.pools import (
     check_drive,
     check_guarantee,
+    check_looks,
     check_model_name,
     check_predicted_losses,
     check_width,
     choose_kind,
     learns_labels,
-    looks_over,
     outlines_of,
     place_of,
     settings_of_pool,
+    with_looks,
 )
 from levelled.campaigns.log.anchors import Anchor, anchor_place
 from levelled.campaigns.log.decide import time_text
@@ -62,8 +64,8 @@ from levelled.campaigns.people.shown import (
 )
 from levelled.campaigns.settings import (
     FORMATS,
-    NEWEST,
     RULES,
+    VERSIONS,
     CampaignSettings,
     check_option,
     check_questions,
@@ -71,13 +73,18 @@ from levelled.campaigns.settings import (
 )
 from levelled.campaigns.stores import find_store, open_store
 from levelled.campaigns.trust import approve_named
-from levelled.errors import CampaignError, ConflictError, InputTypeError
+from levelled.errors import CampaignError, ConflictError, InputTypeError, LevelledError
 from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.sources import ColumnChoices, Pool, open_pool
 from levelled.sources.pool import with_lengths
 
 _MOST_SLICES = 100
+_USUAL, _FEWEST = 500, 50
+"""Labels to plan for where nothing says how many it takes, and the fewest of a plan.
+
+At 300 of 500 an interval is 1.36 times as wide as with a budget of 300.
+"""
 _Arguments = ParamSpec("_Arguments")
 
 
@@ -190,14 +197,14 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     settings = CampaignSettings(
         name=new.name,
         rules=RULES,
-        versions=NEWEST
+        versions=VERSIONS
         if learns_labels(by_model[models[0]])
-        else replace(NEWEST, predictor=1),
+        else replace(VERSIONS, predictor=1),
         metric_names=tuple(one.name for one in metrics),
         source=place_of(pool),
         model_name=_check_model_name(new.model, models),
         slices=tuple(new.slices),
-        looks=looks_over(kept["budget"], derived["pool_size"], kept["level"], n_looks),
+        n_looks=check_looks(n_looks, may_extend=kept["may_extend"]),
         questions=check_questions(new.questions),
         guidelines=check_guidelines(new.guidelines),
         pair=tuple(new.pair),
@@ -242,9 +249,9 @@ def _first_events(
     known = _read_known(new, pool, settings)
     sample = _read_sample(new, pool, settings, known.rows)
     settings = replace(settings, n_known=len(known.rows), n_sampled=len(sample.rows))
-    n_looks = len(settings.looks)
-    looks = looks_over(settings.budget, settings.open_size, settings.level, n_looks)
-    settings = replace(settings, looks=looks)
+    if settings.budget is None and settings.n_looks:
+        settings = replace(settings, planned=_plan_budget(pool, settings))
+    settings = with_looks(settings)
     events: list[Event] = [Created(at=at, by=None, settings=settings.to_json())]
     items = make_known(pool, settings, known.rows, known.labels) if known.rows else ()
     if items:
@@ -260,10 +267,34 @@ def _first_events(
     for draw, label in answers.items():
         events.append(Answered(at=at, by=None, draw=draw, label=label))
     outside = known.n_outside + sample.n_outside
-    note = f"{outside} labels are of no item of the pool and were passed over" if outside else None
+    notes = [f"{outside} labels are of no item of the pool and were passed over"] if outside else []
+    if settings.planned is not None:
+        notes.append(
+            f"no budget was given: looks are planned over {settings.planned} labels, the first at "
+            f"{settings.looks[0].n}. Set another number before that, and it costs nothing: "
+            f"levelled change {settings.name} --budget N"
+        )
+    note = "; ".join(notes) or None
     plain = [to_plain(event) for event in events]
     log = carried_log(plain[0], hash_of(GENESIS, canonical(plain[0])))
     return [plain[0], *carry(plain[1:], log)], note
+
+
+def _plan_budget(pool: Pool, settings: CampaignSettings) -> int:
+    """The number of labels to plan looks over, where no budget is given.
+
+    It is that for the target width, if there is one and the predictions tell how many labels it
+    takes, and else 500.
+    """
+    likely = _USUAL
+    if settings.target_width is not None:
+        try:
+            likely = plan_campaign(
+                pool, settings.target_width, settings.metric_names[0], level=settings.level
+            ).likely
+        except LevelledError:  # nothing predicts this metric before there are labels
+            likely = _USUAL
+    return min(max(likely, _FEWEST), settings.open_size)
 
 
 def _read_known(new: NewCampaign, pool: Pool, settings: CampaignSettings) -> FoundLabels:

@@ -130,6 +130,14 @@ class CampaignOptions:
     level: Annotated[
         float, _goal("Confidence level of the intervals.", least=0, most=1, inside=True)
     ] = 0.95
+    may_extend: Annotated[
+        bool,
+        _goal(
+            "Keep a fifth of the error rate for budgets that are raised later: the interval at the "
+            "budget is 4% wider, those after a raise 15% narrower.",
+            quiet=True,
+        ),
+    ] = False
     seed: Annotated[
         int, _draws("Seed of the draws; commands and page choose one if not given.", least=0)
     ]
@@ -220,8 +228,9 @@ class NewCampaign(CampaignOptions):
     looks: Annotated[
         int,
         _goal(
-            "Readings planned over the budget, or at 50, 100, 200, ... labels without one; with "
-            "0 or none, every reading is by betting.",
+            "Readings planned over the budget, or over a number of labels that is chosen where "
+            "there is none. With 1, one interval at the full level, and none before or after it; "
+            "with 0 or none, every reading is by betting.",
             least=0,
             most=100,
             metavar="N|none",

@@ -25,7 +25,7 @@ from levelled.campaigns.log.records import CARRYING, explain
 from levelled.campaigns.options import OPTIONS, CampaignOptions, Option
 from levelled.errors import CampaignError, InputError, InputTypeError
 from levelled.labels import Label, as_numbers, class_text, list_names
-from levelled.looks import SHARE, PlannedLook
+from levelled.looks import FIRST_SHARES, PlannedLook, Shares, share_rate
 from levelled.sources.choices import ColumnChoices
 
 if TYPE_CHECKING:
@@ -226,18 +226,16 @@ From 2 on, an item belongs to those who were given it: others can neither answer
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions of the rules by which a campaign predicts, spends and makes its intervals.
-
-    A campaign keeps those that it began with; 1 where its log names none.
-    """
+    """The versions of the statistics that a campaign began with, and by which it goes on."""
 
     predictor: int = 1
     spending: int = 1
+    """How planned looks share the error rate: from 2 on by alpha t^4, with a reserve."""
     interval: int = 1
 
 
-NEWEST = Versions(2, 1, 2)
-"""The versions of new campaigns."""
+VERSIONS = Versions(predictor=2, spending=2, interval=2)
+"""The versions for new campaigns; logs that name none have 1 for each."""
 
 
 class MissingMetric:
@@ -306,6 +304,13 @@ class CampaignSettings(CampaignOptions):
     pred_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     looks: tuple[PlannedLook, ...] = ()
     """Readings planned beforehand; none where every interval is by betting."""
+    versions: Versions = Versions()
+    n_looks: int | None = None
+    """The number of looks that was asked for; None where the version of the spending is 1."""
+    n_extra: int = 0
+    """The last so many of `looks` are paid out of the reserve."""
+    planned: int | None = None
+    """The number of labels that looks are planned over where no budget was given."""
     n_known: int = 0
     """The items whose labels were known at the creation; the others are the pool of the draws."""
     n_sampled: int = 0
@@ -313,7 +318,6 @@ class CampaignSettings(CampaignOptions):
     format: int = FORMATS[0]
     rules: int = 1
     """The version of the rules for its events; 1 where the log names none."""
-    versions: Versions = Versions()
     kind: str = field(default="static", kw_only=True)  # the only one there was at first
     features: tuple[str, ...] = ()
     """The columns from which an adaptive campaign predicts losses, besides the predictions."""
@@ -401,8 +405,26 @@ class CampaignSettings(CampaignOptions):
 
     @property
     def watched_level(self) -> float:
-        """The level of intervals that may be read at any time: what planned looks leave of it."""
-        return 1 - (1 - self.level) * (1 - SHARE) if self.looks else self.level
+        """The level of intervals that may be read at any time: what planned looks leave of it.
+
+        It is 1 where nothing is left, so that only what is possible can be shown.
+        """
+        return 1 - (1 - self.level) * self.shares.betting
+
+    @property
+    def shares(self) -> Shares:
+        """The parts of the error rate for looks, betting between them, and raised budgets."""
+        if self.versions.spending == 1:
+            return FIRST_SHARES if self.looks else share_rate(0)
+        return share_rate(self.n_looks or 0, may_extend=self.may_extend)
+
+    def rate(self, share: float) -> float:
+        """A share of the error rate."""
+        return share * (1 - self.level)
+
+    def next_look(self, n_settled: int) -> int | None:
+        """The number of labels until the next planned look; None where there is none."""
+        return next((look.n - n_settled for look in self.looks if look.n > n_settled), None)
 
     def last_look(self, n_settled: int) -> PlannedLook | None:
         """The last planned look that so many settled draws have reached."""
@@ -412,15 +434,16 @@ class CampaignSettings(CampaignOptions):
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         # Left out where they are as in logs of before.
-        later = ("allowed_labels", "normalise", "n_known", "anchor", "away_seconds", "rules", "versions")
+        later = {"allowed_labels", "normalise", "n_known", "anchor", "away_seconds", "rules"}
+        later |= {"may_extend", "n_looks", "n_extra", "planned"}
         usual = {one.name: one.default for one in fields(self) if one.name in later}
-        usual["modules"] = {}
+        usual |= {"modules": {}, "versions": Versions()}
         plain = {name: one for name, one in plain.items() if one != usual.get(name, MISSING)}
         questions = [one.notation for one in self.questions]
-        looks = looks_to_json(self.looks)
-        plain |= {"metrics": [*plain.pop("metric_names")], "looks": looks, "questions": questions}
         if "versions" in plain:
             plain["versions"] = asdict(self.versions)
+        looks = looks_to_json(self.looks)
+        plain |= {"metrics": [*plain.pop("metric_names")], "looks": looks, "questions": questions}
         return {**plain, "columns": self.columns.to_json()}
 
     @classmethod
@@ -481,6 +504,13 @@ def _refuse_newer(values: Mapping[str, Any]) -> None:
     what = [f"the setting {one!r}" for one in sorted({*values} - known)]
     what += [f"format {one!r}" for one in [values.get("format", 1)] if one not in FORMATS]
     what += [f"rules {one!r}" for one in [values.get("rules", 1)] if one not in range(1, RULES + 1)]
+    versions, now = values.get("versions", {}), asdict(VERSIONS)
+    if isinstance(versions, Mapping):
+        what += [
+            f"version {one!r} of the {name}"
+            for name, one in versions.items()
+            if name not in now or one not in range(1, now[name] + 1)
+        ]
     what += [
         f"{name} {value!r}"
         for name, value in values.items()

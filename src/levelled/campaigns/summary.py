@@ -29,6 +29,8 @@ def summarise(state: CampaignState, last_hash: str) -> dict[str, Any]:
         "n_labels": len(state.answers),
         "n_settled": state.n_settled,
         "n_pending": len(state.open_draws()),
+        "next_look": settings.next_look(state.n_settled),
+        "planned": settings.planned,
         "n_unlabelable": len(state.unlabelable),
         "n_amended": len(state.relabelled()),
         "n_second_opinions": sum(map(len, state.opinions.values())),

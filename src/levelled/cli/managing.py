@@ -79,6 +79,8 @@ def _change(campaign: "lv.Campaign", changes: dict[str, Any], owner: str | None)
     campaign.change(owner=owner, **changes)
     listed = ", ".join(f"{option} {value}" for option, value in changes.items())
     show.tell(f"changed {campaign.name}: {listed}")
+    if campaign.note is not None:
+        show.tell(f"note: {campaign.note}")
     after = campaign.settings.kind
     if before != after and "adaptive" in (before, after) and campaign.state.n_asked:
         show.tell(

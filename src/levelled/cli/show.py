@@ -157,10 +157,9 @@ def progress_bar(title: str) -> Iterator[Callable[[str, float, float | None], No
 
 _NAMES, _NUMBERS = ("metric", "model", "slice"), ("value", "interval")
 _LAYOUTS = (
-    (*_NAMES, *_NUMBERS, "with all labels", "as precise as"),
-    (*_NAMES, *_NUMBERS, "with all labels", "random labels\nas precise"),
-    (*_NAMES, *_NUMBERS, "with all labels"),
-    ("figure", *_NUMBERS, "with all labels"),
+    (*_NAMES, *_NUMBERS, "as precise as"),
+    (*_NAMES, *_NUMBERS, "random labels\nas precise"),
+    (*_NAMES, *_NUMBERS),
     ("figure", *_NUMBERS),
 )
 """The columns of a table of figures; the first that fit the terminal are shown."""
@@ -189,7 +188,7 @@ def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
         for column in shown:
             is_name = column in ("figure", *_NAMES)
             table.add_column(
-                column.replace("with all ", "with all\n"),
+                column,
                 justify="left" if is_name else "right",
                 no_wrap=not is_name,
                 overflow="fold",

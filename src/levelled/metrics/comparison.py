@@ -475,9 +475,13 @@ class Figure:
     unlabelable: float = 0.0
     """The estimated share of the pool that cannot be labelled; the figure is over the rest."""
     latest: float | None = None
-    """The value with all settled draws, which may be more than those of the last planned look."""
+    """The value with all settled draws, also where the interval does not contain it."""
     look: int | None = None
-    """The draws that `estimate` rests on, where a planned look was the last to read them."""
+    """The draws that the interval rests on, where a planned look was the last to read them."""
+    value_at_look: float | None = None
+    """The value of that look."""
+    next_look: int | None = None
+    """The number of labels until the next planned look; None where there is none."""
     n_looks: int = 0
     """The number of planned looks."""
     is_share: bool = False
@@ -538,6 +542,9 @@ class Figure:
             "random_high": random_high,
             "look": self.look,
             "latest": self.latest,
+            "n_look": self.look,
+            "value_at_look": self.value_at_look,
+            "next_look": self.next_look,
             "pending_value_min": self.pending_value_min,
             "pending_value_max": self.pending_value_max,
             "unlabelable": self.unlabelable,

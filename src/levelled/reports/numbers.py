@@ -52,14 +52,12 @@ def figure_cells(figure: Figure, number: Callable[[float], str] | None = None) -
     """
     write, est = number or _number, figure.estimate
     none = "contradiction" if est.interval == "contradiction" else "–"  # noqa: RUF001
-    is_newer = figure.look not in (None, figure.n_settled)  # there are labels since the last look
     return {
         "metric": figure.metric,
         "model": figure.model,
         "slice": figure.slice or "",
         "value": none if est.value is None else write(est.value),
         "interval": f"{write(est.low)} to {write(est.high)}",
-        "with all labels": write(figure.latest) if is_newer and figure.latest is not None else "",
         "as precise as": "" if est.worth is None else f"about {est.worth:.0f} random labels",
     }
 
@@ -68,9 +66,13 @@ def figure_notes(figure: Figure, number: Callable[[float], str] | None = None) -
     """Sentences on how a figure was read, and what random labels would have given."""
     write, est, notes = number or _number, figure.estimate, []
     if figure.look is not None:
-        notes.append(f"read at the planned look after {figure.look} draws")
+        at_look = figure.value_at_look
+        was = "" if at_look is None else f", where the value was {write(at_look)}"
+        notes.append(f"the interval is that of the planned look after {figure.look} draws{was}")
     elif figure.n_looks:
         notes.append("no planned look is reached yet")
+    if figure.next_look is not None:
+        notes.append(f"next look in {count_labels(figure.next_look)}")
     if figure.n_known:
         notes.append(f"{figure.n_known:,} further labels were known, and count as they are")
     least, most = figure.pending_value_min, figure.pending_value_max
@@ -96,6 +98,15 @@ def figure_notes(figure: Figure, number: Callable[[float], str] | None = None) -
             f"predict the losses badly"
         )
     return notes
+
+
+def count_labels(n: int) -> str:
+    """A number of labels in words.
+
+    >>> count_labels(1), count_labels(2800)
+    ('1 label', '2,800 labels')
+    """
+    return "1 label" if n == 1 else f"{n:,} labels"
 
 
 def _number(value: float) -> str:

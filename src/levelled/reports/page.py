@@ -140,10 +140,8 @@ def _figures(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]], lis
     rows = []
     for figure in figures:
         cells = figure_cells(figure, number_format(figure))
-        if cells["with all labels"] == cells["value"]:
-            cells["with all labels"] = ""
         name = figure.slice or " · ".join(filter(None, (figure.metric, figure.model)))
-        shown = ("value", "interval", "with all labels", "as precise as")
+        shown = ("value", "interval", "as precise as")
         rows.append({"figure": name, **{column: cells[column] for column in shown}})
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
     styles = ["whole" if figure.slice is None else "part" for figure in figures]
@@ -162,7 +160,7 @@ def _plots(report: Report) -> Iterator[tuple[str, str, str]]:
                 f"its interval, {VALIDITY.get(last.estimate.interval, FIXED)}."
             )
             if last.look is not None:
-                about += " Between planned looks the line is flat."
+                about += " Between planned looks the interval is that of the last one."
             if report.target_width:
                 about += " The dotted lines are as far apart as the target width."
             yield "history", "As the labels came in", f"{soft(about)}{plot}"

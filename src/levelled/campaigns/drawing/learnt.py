@@ -355,7 +355,11 @@ def plan_further(
     """The number of labels until the interval is `width` wide, from a campaign's settled labels."""
     settings, base = state.settings, settled_draws(state, cache=cache)
     chosen = settings.metrics[0] if metric is None else _find_metric(settings, metric)
-    looks = len(settings.looks) if settings.looks and settings.budget is not None else 5
+    looks = 5
+    if settings.versions.spending > 1:
+        looks = settings.n_looks or looks
+    elif settings.looks and settings.budget is not None:
+        looks = len(settings.looks)
     width *= settings.pool_size / settings.open_size  # labels known beforehand have no width
     plan = _plan_from(base, pool, PlanRequest(chosen, width, settings.level, looks, expected))
     is_other = settings.kind == "adaptive" and plan.kind == "static"

@@ -19,9 +19,9 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import KINDS
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
-from levelled.estimators.intervals.limits import plan_looks, plan_without_budget
+from levelled.estimators.intervals.limits import extend_looks, first_plan, plan_looks
 from levelled.labels import Label, class_texts, list_names
-from levelled.looks import SHARE, PlannedLook
+from levelled.looks import PlannedLook
 from levelled.metrics.named import ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
 from levelled.metrics.planning import check_range
 from levelled.predictions import Categorical, PoolPredictions, as_verdicts
@@ -405,23 +405,47 @@ def settings_of_pool(
     }
 
 
-def looks_over(
-    budget: int | None, pool_size: int, level: float, count: int
-) -> tuple[PlannedLook, ...]:
-    """The looks planned over a budget, or at 50, 100, 200, ... labels without one.
-
-    >>> [look.n for look in looks_over(100, 10**6, 0.95, 5)]
-    [20, 40, 60, 80, 100]
-    """
-    alpha = SHARE * (1 - level)
+def check_looks(count: int, *, may_extend: bool) -> int:
+    """A number of looks; refused if they are too many, or none with a reserve for later ones."""
     whole("looks", count, least=0)
     if count > _MOST_LOOKS:
         raise CampaignError(f"{count} looks are too many to plan: choose at most {_MOST_LOOKS}.")
-    if count == 0:
-        return ()
-    if budget is None:
-        return plan_without_budget(pool_size, alpha)
-    return plan_looks(min(budget, pool_size), pool_size, count, alpha)
+    if may_extend and not count:
+        raise CampaignError(
+            "may_extend keeps a reserve for looks after the budget is raised, and this campaign "
+            "plans no looks: leave it out, because intervals by betting need no reserve."
+        )
+    return count
+
+
+def with_looks(settings: CampaignSettings) -> CampaignSettings:
+    """The settings with the looks that are planned at the creation.
+
+    They are over the budget. Where there is none, they are over the number that was `planned`, and
+    then wherever that has doubled, out of the reserve.
+    """
+    size, count = settings.open_size, settings.n_looks
+    if settings.versions.spending == 1:
+        count, alpha = len(settings.looks), settings.rate(settings.shares.looks)
+        looks = first_plan(settings.budget, size, count, alpha) if count else ()
+        return replace(settings, looks=looks)
+    budget = settings.planned if settings.budget is None else settings.budget
+    if not count or budget is None:
+        return replace(settings, looks=(), planned=None)
+    looks = plan_looks(min(budget, size), size, count, settings.rate(settings.shares.looks))
+    if settings.planned is None:
+        return replace(settings, looks=looks)
+    return replace(settings, **doubled_looks(settings, looks, 0))
+
+
+def doubled_looks(
+    settings: CampaignSettings, looks: tuple[PlannedLook, ...], n_extra: int
+) -> dict[str, Any]:
+    """The settings of looks that go on, out of the reserve, wherever the last one has doubled."""
+    reserve, last = settings.rate(settings.shares.reserve), looks[-1].n
+    sizes = [n for j in range(1, 60) if (n := last * 2**j) < settings.open_size] if reserve else []
+    extended = extend_looks(looks, sizes, reserve, n_extra)
+    return {"looks": extended, "n_extra": n_extra + len(sizes)}
 
 
 def outlines_of(pool: Pool, metric: Metric) -> dict[str, PoolPredictions]:

@@ -6,9 +6,9 @@ from functools import partial
 from levelled.campaigns.figures.figures import (
     Subject,
     estimate_figures,
-    estimate_subject,
     read_once,
     subject_of,
+    watch_subject,
 )
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
@@ -160,7 +160,7 @@ def _difference(base: SettledDraws, subject: Subject) -> Estimate:
     settings = base.state.settings
     look = settings.last_look(len(base))
     if look is None:
-        est = estimate_subject(base, subject, settings.watched_level)
+        est = watch_subject(base, subject)
     else:
         est = read_once(base, subject, settings.level, "none")
     if look is not None and est.interval != "point":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,9 +57,13 @@ It makes the hedged interval 5% wider at its budget; half of it 2%, twice 11% (n
 """
 
 _USED_UP = (
-    "all planned looks are used up: further labels narrow the interval only by betting, and the "
-    "value stays that of the last look"
+    "all planned looks are used up: further labels move the value, and narrow the interval only by "
+    "betting until the budget is raised"
 )
+_ONCE = (
+    "the one look of this campaign was taken: further labels move the value, and the interval stays"
+)
+_MOVED = "the labels since the last look give {value:.4g}, which its interval does not contain"
 
 _DOUBTFUL = (
     "the interval by betting and the one for this number of labels do not meet, so one of them errs"
@@ -700,7 +704,8 @@ def _figure(
     limits: tuple[float | None, float | None],
 ) -> Figure:
     settings = base.state.settings
-    est, latest, look = read_figure(base, subject)
+    read = read_figure(base, subject)
+    est, latest, look = read.shown, read.latest, read.look
     own = own_module(subject.metric.name) is not None
     notes = (
         *_quantity_notes(base, subject, latest),
@@ -721,6 +726,8 @@ def _figure(
         unlabelable=base.unlabelable_share,
         latest=latest.value,
         look=None if look is None else look.n,
+        value_at_look=read.value_at_look,
+        next_look=settings.next_look(len(base)),
         n_looks=len(settings.looks),
         is_share=subject.is_share,
         known=_known_total(base, subject),
@@ -753,43 +760,83 @@ def _kind_notes(base: SettledDraws, subject: Subject) -> tuple[str, ...]:
     return (WITHOUT_PREDICTOR,) if lost and subject.has_control else ()
 
 
-def read_figure(
-    base: SettledDraws, subject: Subject
-) -> tuple[Estimate, Estimate, PlannedLook | None]:
+class FigureReading(NamedTuple):
+    """A figure as it is read between two planned looks, or where there are none."""
+
+    shown: Estimate
+    """The value with all settled draws, and the interval of the last look."""
+    latest: Estimate
+    """The value with all settled draws, and an interval that may be watched."""
+    look: PlannedLook | None
+    value_at_look: float | None
+    """The value of the last look; None before the first."""
+
+
+def read_figure(base: SettledDraws, subject: Subject) -> FigureReading:
     """The estimate to show, the one with all settled draws, and the last planned look.
 
-    A planned look reads exactly its own draws, at its own level. What is shown is its value and
-    its interval, cut to the betting interval of all draws at the rest of the level: by the union
-    of their error rates, all that is ever shown holds at once.
+    A planned look reads exactly its own draws, at its own level. Its interval is shown until the
+    next one, cut to the betting interval of all draws at the level that is left for it: by the
+    union of their error rates, all that is ever shown holds at once. The value is that of all
+    settled draws, moved to the nearest limit where the interval does not contain it.
     """
     settings, metric = base.state.settings, subject.metric
-    level, look = settings.level, settings.last_look(len(base))
-    latest = replace(estimate_subject(base, subject, settings.watched_level), level=level)
-    est = latest if look is None else _at_look(base, subject, look, latest)
+    look, at_look = settings.last_look(len(base)), None
+    latest = est = replace(watch_subject(base, subject), level=settings.level)
+    if look is not None:
+        est, at_look = _at_look(base, subject, look, latest)
     if metric.complemented:
         est, latest = metric.from_losses(est), metric.from_losses(latest)
-    return est, latest, look
+        at_look = None if at_look is None else 1 - at_look
+    return FigureReading(est, latest, look, at_look)
 
 
-def _at_look(base: SettledDraws, subject: Subject, look: PlannedLook, latest: Estimate) -> Estimate:
-    """The estimate of a planned look, its interval cut to that of all draws so far."""
+def watch_subject(base: SettledDraws, subject: Subject) -> Estimate:
+    """The estimate with what planned looks leave of the error rate.
+
+    Where one look has all of it, the limits are what is possible.
+    """
+    settings = base.state.settings
+    if settings.shares.betting:
+        return estimate_subject(base, subject, settings.watched_level)
+    if not len(base):
+        return _before_draws(base, subject)
+    est, (look, *_) = read_once(base, subject, settings.level, "none"), settings.looks
+    if est.interval == "point":
+        return est
+    est = replace(est, interval="logical")
+    if look.n <= len(base):
+        return est
+    note = f"one look at {look.n} labels: the interval comes then"
+    return replace(est, warnings=(*est.warnings, note))
+
+
+def _at_look(
+    base: SettledDraws, subject: Subject, look: PlannedLook, latest: Estimate
+) -> tuple[Estimate, float | None]:
+    """The estimate with the interval of a planned look, and the value of that look."""
     draws, key = base.first(look.n), (subject.key, base.predictor(subject.model), look)
     labels, est = base.cache.looks.get(key, (None, latest))
     if labels != draws.labels:
         est = read_once(draws, subject, look.level, "auto")
         base.cache.looks[key] = draws.labels, est
-    if None in (est.value, latest.value) or "point" in (est.interval, latest.interval):
-        return latest
+    at_look, value, settings = est.value, latest.value, base.state.settings
+    if at_look is None or value is None or "point" in (est.interval, latest.interval):
+        return latest, at_look
     low, high, warnings = est.low, est.high, est.warnings
     if _DOUBTFUL in latest.warnings:
         warnings = (*warnings, _DOUBTFUL)
     if latest.interval in ("betting", "anytime"):
         limits = cut_limits((low, high), (latest.low, latest.high))
         low, high = float(limits[0]), float(limits[1])
-    if len(base) > base.state.settings.looks[-1].n:
-        warnings = (*warnings, _USED_UP)
-    level = latest.level
-    return replace(est, low=low, high=high, level=level, interval="looks", warnings=warnings)
+    if not low <= value <= high:
+        newest = 1 - value if subject.metric.complemented else value
+        warnings = (*warnings, _MOVED.format(value=newest))
+        value = min(max(value, low), high)
+    if len(base) > settings.looks[-1].n:
+        warnings = (*warnings, _USED_UP if settings.shares.betting else _ONCE)
+    est = replace(est, value=value, low=low, high=high, interval="looks", warnings=warnings)
+    return replace(est, level=latest.level), at_look
 
 
 def _pending_limits(

@@ -132,7 +132,7 @@ def _read(
 ) -> Estimate:
     """The estimate to show, in the pool or a slice, which holds however often one looks."""
     model = "" if metric.needs == "label" else model
-    return read_figure(base, subject_of(base.state, metric, model, column, value))[0]
+    return read_figure(base, subject_of(base.state, metric, model, column, value)).shown
 
 
 def _slice_parts(

@@ -40,7 +40,6 @@ from levelled.campaigns.people.shown import shown_data, stored_label
 from levelled.campaigns.settings import check_option, check_remarks, looks_to_json, merge_remarks
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
-from levelled.looks import SHARE, PlannedLook
 
 Made = TypeVar("Made", bound=Event)
 
@@ -530,7 +529,10 @@ def change(
         )
     new = {name: value for name, value in new.items() if getattr(state.settings, name) != value}
     if "budget" in new and state.settings.looks:
-        new["looks"] = looks_to_json(_replan(state, new["budget"]))
+        replanned = _replan(state, new["budget"])
+        looks = {"looks": looks_to_json(replanned["looks"])}
+        others = {name: one for name, one in replanned.items() if name != "looks"}
+        new |= looks | {n: one for n, one in others.items() if one != getattr(state.settings, n)}
     return (make_event(Changed, state, owner, now, settings=new),) if new else ()
 
 
@@ -548,14 +550,38 @@ def _check_setting(state: CampaignState, name: str, value: Any) -> Any:  # noqa:
     return check_option(OPTIONS[name], value)
 
 
-def _replan(state: CampaignState, budget: int | None) -> tuple[PlannedLook, ...]:
-    """The looks taken so far, then new ones up to the new budget."""
-    settings = state.settings
-    taken = tuple(look for look in settings.looks if look.n <= state.n_settled)
-    if budget is None:  # nobody knows how many there will be: only betting goes on
-        return taken
-    from levelled.estimators.intervals.limits import replan_looks  # labellers change no budget
+REPLANNED = ("looks", "n_extra", "planned")
+"""The settings that follow from a new budget."""
 
-    count = max(len(settings.looks) - len(taken), 1)
-    alpha, size = SHARE * (1 - settings.level), settings.open_size
-    return replan_looks(taken, min(budget, size), size, count, alpha)
+
+def _replan(state: CampaignState, budget: int | None) -> dict[str, Any]:
+    """The looks taken so far, then new ones up to the new budget.
+
+    Before the last planned look was taken, what is left of the spending is spread over the new
+    budget; before the first one, all of it. Afterwards each new budget has one look out of the
+    reserve. Without a budget the looks stay, and go on wherever the number of labels has doubled.
+    """
+    from levelled.campaigns.drawing.pools import doubled_looks  # labellers change no budget
+    from levelled.estimators.intervals import limits
+
+    settings, size = state.settings, state.settings.open_size
+    taken = tuple(look for look in settings.looks if look.n <= state.n_settled)
+    alpha, n_left = settings.rate(settings.shares.looks), len(settings.looks) - len(taken)
+    if settings.versions.spending == 1:
+        if budget is None:  # nobody knows how many there will be: only betting goes on
+            return {"looks": taken}
+        looks = limits.first_replan(taken, min(budget, size), size, max(n_left, 1), alpha)
+        return {"looks": looks}
+    if budget is None:
+        doubled = doubled_looks(settings, settings.looks, settings.n_extra)
+        return {"planned": settings.looks[-1].n, **doubled}
+    budget, n_planned = min(budget, size), len(settings.looks) - settings.n_extra
+    if len(taken) < n_planned:
+        count = max((settings.n_looks or 0) - len(taken), 1)
+        seen = state.n_settled  # a look at fewer labels would be chosen by what they say
+        looks = limits.replan_looks(taken, budget, size, count, alpha, n_settled=seen)
+        return {"looks": looks, "n_extra": 0, "planned": None}
+    reserve, n_extra = settings.rate(settings.shares.reserve), len(taken) - n_planned
+    sizes = [budget] if reserve and budget > taken[-1].n else []
+    looks = limits.extend_looks(taken, sizes, reserve, n_extra)
+    return {"looks": looks, "n_extra": n_extra + len(sizes), "planned": None}

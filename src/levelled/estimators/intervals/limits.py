@@ -8,23 +8,26 @@ that a Brownian motion rarely crosses gives intervals that may be watched while 
 
 **Planned looks** are sharp intervals at numbers of labels that were fixed beforehand. An interval
 that may be read after every label pays for looks nobody takes. Where a budget is fixed beforehand,
-a few looks are planned at shares of it, and each gets a part of the error rate by the rule of
-O'Brien and Fleming (1979): with t_k the share of the information at look k,
+a few looks are planned at shares of it. With t_k the share of the information at look k, those up
+to look k err together with rate
 
-    alpha_k = 2 - 2 Phi(C / sqrt(t_k)),    P(max_k sqrt(t_k) |Z_k| > C) = alpha
+    A(t_k) = alpha t_k^4,    P(|Z_j| > c_j for some j <= k) = A(t_k)
 
-where Z_k are the standardised estimates, correlated by sqrt(t_j / t_k). Early looks get little, so
-the last one is hardly wider than an interval that is read once. A changed budget spreads what is
-left of alpha over its looks by the spending function of Lan and DeMets (1983),
-
-    A(t) = 2 - 2 Phi(z / sqrt(t)),    A(1) = alpha
+where Z_k are the standardised estimates, correlated by sqrt(t_j / t_k) (the spending functions of
+Lan and DeMets, 1983; the powers are those of Kim and DeMets, 1987). Early looks get little, so the
+last one is hardly wider than an interval that is read once: 2.6% for five looks, where t^3 gives
+4.5% and the rule of O'Brien and Fleming (1979) 4.0%. A changed budget spreads what is left of alpha
+over its looks by the same function. Once the last look was taken, each raise of the budget has one
+further look out of a reserve.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from math import ceil, pi
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from levelled._check import LARGEST, FloatArray
 from levelled.errors import InputError, LossError
@@ -432,74 +435,143 @@ def leaning(
 
 Limits = tuple[FloatArray | float, FloatArray | float]
 
-_NODES, _REACH, _BEYOND = 192, 9.0, 40.0
+_NODES, _REACH, _BEYOND = 192, 9.0, 37.0
 """Nodes of the integration, the standard deviations beyond which nothing is left, and a bound
-beyond every critical value."""
+beyond every critical value, whose tail is just above 0 as numbers are."""
 
 
 def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[PlannedLook, ...]:
     """Looks at 1/count, 2/count, ... of the budget that together err at most with rate `alpha`.
 
-    >>> [round(look.alpha, 4) for look in plan_looks(500, 10**6, 5, 0.045)]
+    >>> [round(look.alpha, 4) for look in plan_looks(500, 10**6, 5, 0.047)]
+    [0.0001, 0.0012, 0.0056, 0.0172, 0.0416]
+    """
+    return replan_looks((), budget, pool_size, count, alpha)
+
+
+def replan_looks(
+    taken: Sequence[PlannedLook],
+    budget: int,
+    pool_size: int,
+    count: int,
+    alpha: float,
+    *,
+    n_settled: int = 0,
+) -> tuple[PlannedLook, ...]:
+    """Return the looks taken, then looks up to a new budget with what is left of the error rate.
+
+    What the looks taken have spent stays spent, and the rest of alpha t^4 is spread over the new
+    looks. They come after the `n_settled` labels that were seen when the budget was changed.
+
+    Parameters
+    ----------
+    taken : The looks that were taken, in order.
+    budget : The new budget, at which the last look is.
+    pool_size : The number of items that can be drawn.
+    count : The number of new looks.
+    alpha : The rate with which all looks together may err.
+    n_settled : The number of labels that have been seen.
+
+    >>> first = plan_looks(100, 10**6, 2, 0.047)[:1]
+    >>> [look.n for look in replan_looks(first, 300, 10**6, 2, 0.047)]
+    [50, 175, 300]
+    """
+    done = taken[-1].n if taken else 0
+    if budget <= done:
+        return tuple(taken)
+    sizes = _sizes(max(done, min(n_settled, budget - 1)), budget, count)
+    t = _information([*(look.n for look in taken), *sizes], pool_size, budget)
+    path = _Unseen()
+    for at, look in zip(t, taken, strict=False):
+        path = path.after(at, path.deviations(look.alpha))
+    before = alpha * t[len(taken) - 1] ** 4 if taken else 0.0
+    left, ahead = max(alpha - path.crossed, 0.0), alpha - before
+    looks, reached = list(taken), before
+    for at, n in zip(t[len(taken) :], sizes, strict=True):
+        spent = alpha * at**4
+        deviations = path.least(at, left * (spent - reached) / ahead)
+        path, reached = path.after(at, deviations), spent
+        looks.append(PlannedLook(n, _two_tails(deviations)))
+    return tuple(looks)
+
+
+def extend_looks(
+    looks: Sequence[PlannedLook], sizes: Iterable[int], reserve: float, n_extra: int = 0
+) -> tuple[PlannedLook, ...]:
+    """Return the looks, then one at each of `sizes`: the j-th errs with 2^-j of the reserve.
+
+    By the union of their rates all of them together err at most with that of the reserve beside
+    what the planned looks have. `n_extra` of `looks` have been paid out of the reserve already.
+
+    >>> planned = (PlannedLook(100, 0.04),)
+    >>> extend_looks(planned, [200, 400], 0.002)[1:]
+    (PlannedLook(n=200, alpha=0.001), PlannedLook(n=400, alpha=0.0005))
+    """
+    new = enumerate(sizes, n_extra + 1)
+    return (*looks, *(PlannedLook(n, reserve * 2.0**-j) for j, n in new))
+
+
+def first_plan(
+    budget: int | None, pool_size: int, count: int, alpha: float
+) -> tuple[PlannedLook, ...]:
+    """The looks of campaigns with version 1 of the spending, by O'Brien and Fleming's rule.
+
+        alpha_k = 2 - 2 Phi(C / sqrt(t_k)),    P(max_k sqrt(t_k) |Z_k| > C) = alpha
+
+    Without a budget they are at 50, 100, 200, ... labels, the k-th with 6 alpha / (pi k)^2.
+
+    >>> [round(look.alpha, 4) for look in first_plan(500, 10**6, 5, 0.045)]
     [0.0, 0.001, 0.0072, 0.0199, 0.0374]
+    >>> [(look.n, round(look.alpha, 4)) for look in first_plan(None, 300, 5, 0.045)]
+    [(50, 0.0274), (100, 0.0068), (200, 0.003)]
     """
     from scipy.optimize import brentq
     from scipy.special import ndtr
 
+    if budget is None:
+        powers = [n for k in range(60) if (n := 50 * 2**k) < pool_size]
+        return tuple(PlannedLook(n, 6 * alpha / (pi * k) ** 2) for k, n in enumerate(powers, 1))
     sizes = _sizes(0, budget, count)
     t = _information(sizes, pool_size, budget)
     if len(sizes) == 1:
         return (PlannedLook(sizes[0], alpha),)
-    C = brentq(lambda c: _crossing(np.full(len(t), c), t) - alpha, 0.0, _BEYOND)
+    C = brentq(lambda c: crossing(np.full(len(t), c) / np.sqrt(t), t) - alpha, 0.0, _BEYOND)
     alphas = 2 * ndtr(-C / np.sqrt(t))
     return tuple(PlannedLook(n, float(a)) for n, a in zip(sizes, alphas, strict=True))
 
 
-def replan_looks(
+def first_replan(
     taken: Sequence[PlannedLook], budget: int, pool_size: int, count: int, alpha: float
 ) -> tuple[PlannedLook, ...]:
-    """Return the looks taken, then looks up to a new budget with what is left of the error rate.
+    """The looks taken and those up to a new budget, with version 1 of the spending.
 
-    What the looks taken have spent stays spent. Once the last look of a budget was taken nothing
-    is left for later ones, and the looks taken are returned as they are.
+    What is left of alpha is spread by A(t) = 2 - 2 Phi(z / sqrt(t)). Once the last look of a
+    budget was taken nothing is left for later ones, and the looks taken are returned as they are.
 
-    >>> first = plan_looks(100, 10**6, 2, 0.045)[:1]
-    >>> [look.n for look in replan_looks(first, 300, 10**6, 2, 0.045)]
+    >>> first = first_plan(100, 10**6, 2, 0.045)[:1]
+    >>> [look.n for look in first_replan(first, 300, 10**6, 2, 0.045)]
     [50, 175, 300]
     """
-    from scipy.optimize import brentq
     from scipy.special import ndtr, ndtri
 
     done = taken[-1].n if taken else 0
     sizes = _sizes(done, budget, count)
     t = _information([*(look.n for look in taken), *sizes], pool_size, budget)
-    bounds = [np.sqrt(t[at]) * -ndtri(look.alpha / 2) for at, look in enumerate(taken)]
-    spent = _crossing(np.array(bounds), t[: len(taken)]) if taken else 0.0
+    path = _Unseen()
+    for at, look in zip(t, taken, strict=False):
+        path = path.after(at, path.deviations(look.alpha))
+    spent = path.crossed
     if not sizes or spent >= alpha * (1 - 1e-6):
         return tuple(taken)
     spending = 2 * ndtr(ndtri(alpha / 2) / np.sqrt(t))
     before = spending[len(taken) - 1] if taken else 0.0
     share = (spending[len(taken) :] - before) / (alpha - before)
     looks = list(taken)
-    for n, target in zip(sizes, spent + (alpha - spent) * share, strict=True):
-        now = t[: len(looks) + 1]
-
-        def excess(bound: float, target: float = target, now: FloatArray = now) -> float:
-            return _crossing(np.array([*bounds, bound]), now) - target
-
-        bounds.append(brentq(excess, 0.0, _BEYOND))
-        looks.append(PlannedLook(n, float(2 * ndtr(-bounds[-1] / np.sqrt(now[-1])))))
+    for at, n, target in zip(t[len(taken) :], sizes, spent + (alpha - spent) * share, strict=True):
+        deviations = path.least(at, target - path.crossed)
+        path = path.after(at, deviations)
+        looks.append(PlannedLook(n, _two_tails(deviations)))
     return tuple(looks)
-
-
-def plan_without_budget(pool_size: int, alpha: float) -> tuple[PlannedLook, ...]:
-    """Looks at 50, 100, 200, ... labels, the k-th with error rate 6 alpha / (pi k)^2.
-
-    >>> [(look.n, round(look.alpha, 4)) for look in plan_without_budget(300, 0.045)]
-    [(50, 0.0274), (100, 0.0068), (200, 0.003)]
-    """
-    sizes = [n for k in range(60) if (n := 50 * 2**k) < pool_size]
-    return tuple(PlannedLook(n, 6 * alpha / (pi * k) ** 2) for k, n in enumerate(sizes, 1))
 
 
 def cut_limits(look: Limits, watched: Limits) -> Limits:
@@ -532,16 +604,67 @@ def _information(sizes: Sequence[int], pool_size: int, budget: int) -> FloatArra
     return m / (pool_size - m) * ((pool_size - budget) / budget)
 
 
-def _crossing(bounds: FloatArray, t: FloatArray) -> float:
-    """P(|B(t_k)| > bounds_k for some k) of a Brownian motion B, by recursive integration."""
-    x, w = _quadrature()
-    nodes, mass = np.zeros(1), np.ones(1)
-    for bound, at, step in zip(bounds, t, np.diff(t, prepend=0.0), strict=True):
-        reach = min(bound, _REACH * np.sqrt(at))
+def crossing(deviations: ArrayLike, t: ArrayLike) -> float:
+    """P(|B(t_k)| > deviations_k sqrt(t_k) for some k) of a Brownian motion B.
+
+    >>> round(crossing([1.96], [1.0]), 3)
+    0.05
+    """
+    path = _Unseen()
+    for c, at in zip(np.atleast_1d(deviations), np.atleast_1d(t), strict=True):
+        path = path.after(float(at), float(c))
+    return path.crossed
+
+
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """The paths of a Brownian motion that have stayed within their bounds up to a time.
+
+    Their density is known at the nodes of a quadrature, and `mass` has its weights in it. The
+    chance to leave at the next look is in closed form, so that a bound is found without integrating
+    anew.
+    """
+
+    at: float = 0.0
+    nodes: FloatArray = field(default_factory=lambda: np.zeros(1))
+    mass: FloatArray = field(default_factory=lambda: np.ones(1))
+    crossed: float = 0.0
+
+    @staticmethod
+    def deviations(alpha: float) -> float:
+        """The bound of a look, in standard deviations."""
+        from scipy.special import ndtri
+
+        return float(-ndtri(alpha / 2))
+
+    def leaving(self, at: float, deviations: float) -> float:
+        """P(within all bounds so far, and beyond this one at time `at`)."""
+        from scipy.special import ndtr
+
+        bound, step = deviations * np.sqrt(at), np.sqrt(at - self.at)
+        tails = ndtr((self.nodes - bound) / step) + ndtr((-self.nodes - bound) / step)
+        return float(self.mass @ tails)
+
+    def least(self, at: float, rate: float) -> float:
+        """The bound at time `at` that is left with this rate, in standard deviations."""
+        from scipy.optimize import brentq
+
+        return float(brentq(lambda c: self.leaving(at, c) - rate, 0.0, _BEYOND, rtol=1e-14))
+
+    def after(self, at: float, deviations: float) -> "_Unseen":
+        """The paths that are within this bound too."""
+        x, w = _quadrature()
+        reach, step = min(deviations, _REACH) * np.sqrt(at), at - self.at
         new = x * reach
-        density = np.exp(-((new[:, None] - nodes) ** 2) / (2 * step)) / np.sqrt(2 * np.pi * step)
-        nodes, mass = new, reach * w * (density @ mass)
-    return 1 - float(mass.sum())
+        density = np.exp(-((new[:, None] - self.nodes) ** 2) / (2 * step))
+        mass = reach * w * (density @ self.mass) / np.sqrt(2 * np.pi * step)
+        return _Unseen(at, new, mass, self.crossed + self.leaving(at, deviations))
+
+
+def _two_tails(deviations: float) -> float:
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(-deviations))
 
 
 @cache
