@@ -197,9 +197,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     settings = CampaignSettings(
         name=new.name,
         rules=RULES,
-        versions=VERSIONS
-        if learns_labels(by_model[models[0]])
-        else replace(VERSIONS, predictor=1),
+        versions=VERSIONS if learns_labels(by_model[models[0]]) else replace(VERSIONS, predictor=1),
         metric_names=tuple(one.name for one in metrics),
         source=place_of(pool),
         model_name=_check_model_name(new.model, models),

@@ -732,9 +732,7 @@ def _fit(
         ridge.fit(_pack(begin, terms, scaling))
         for ridge, terms in zip(ridges, candidates, strict=True)
     ]
-    left_out = np.stack(
-        [ridge.left_out(b)[drawn] for ridge, b in zip(ridges, fits, strict=True)]
-    )
+    left_out = np.stack([ridge.left_out(b)[drawn] for ridge, b in zip(ridges, fits, strict=True)])
     rows, y, w = np.arange(n), labels[drawn], w[drawn]
     costs = np.array([terms.cost(scaling.n_classes) for terms in candidates])
     shares = _shares(np.array([_log_likelihood(eta, y) @ w for eta in left_out]) - costs)

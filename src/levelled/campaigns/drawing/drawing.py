@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
+from levelled.campaigns.drawing.learner import AnyPredictor, Drive, Learner, learner_of
 from levelled.campaigns.drawing.pools import (
     FROM_ERRORS,
     as_labels,
@@ -26,7 +27,6 @@ from levelled.campaigns.drawing.pools import (
     only_verdicts,
     open_attached,
 )
-from levelled.campaigns.drawing.learner import AnyPredictor, Drive, Learner, learner_of
 from levelled.campaigns.figures.settled import SettledDraws, settled_draws
 from levelled.campaigns.log.events import Drawn, Event, RoundBegun
 from levelled.campaigns.log.records import DrawnItem, KnownItem, KnownLabels, Round

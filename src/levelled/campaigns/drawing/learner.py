@@ -5,10 +5,9 @@ they vary, follows from the chances. Its columns are read a run of rows at a tim
 is a single run.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, proxy
 
@@ -105,7 +104,9 @@ class Learner:
         """Some items as a run, in their order."""
         if self.is_one_run:
             (run,) = self.runs()
-            return ItemRun(0, run.columns.at(rows), {m: _at(p, rows) for m, p in run.models.items()})
+            return ItemRun(
+                0, run.columns.at(rows), {m: _at(p, rows) for m, p in run.models.items()}
+            )
         columns = self._pool.at(rows)
         return self._make_run(0, {model: columns.predictions(model) for model in self._models})
 
@@ -247,7 +248,11 @@ class Learner:
         return psi if not drive.slopes[1] else psi + drive.slopes[1] * tables[1]
 
     def proposal(
-        self, predictor: AnyPredictor, drives: Sequence["Drive"], taken: IntArray, floor: float | None
+        self,
+        predictor: AnyPredictor,
+        drives: Sequence["Drive"],
+        taken: IntArray,
+        floor: float | None,
     ) -> RunProposal:
         """The proposal for the items that are not taken yet.
 
@@ -308,7 +313,9 @@ class Learner:
                 third,
             )
 
-    def expected_losses(self, predictor: AnyPredictor, metric: Metric, taken: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+    def expected_losses(
+        self, predictor: AnyPredictor, metric: Metric, taken: IntArray
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
         """The rows left of each run, and the expected value of an average for each of them."""
         drive = Drive(metric, self._models[0])
         for run in self.runs():
@@ -363,7 +370,7 @@ class Learner:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """A figure that draws serve: a metric of a model, and the slopes of its influence in A and D."""
+    """A figure that draws serve: a metric of a model, and slopes of its influence in A and D."""
 
     metric: Metric
     model: str

@@ -221,7 +221,7 @@ def predictor_of(
     if not rounds or rounds[-1].predictor is None:
         return None
     settings, base = state.settings, settled_draws(state, cache=cache)
-    metric, design = _average_of(settings), base.draws.design or {}
+    metric = _average_of(settings)
     losses, _ = base.losses(metric, settings.models[0])
     with_predictor = np.zeros(len(base), dtype=bool)
     ends = [*(one.first for one in state.rounds[1:]), len(state.draws) + 1]
@@ -255,7 +255,9 @@ def learnt_sections(learnt: CampaignPredictor | None) -> Iterator[Section]:
     if learnt is None:
         return
     floors = [(one.first, one.floor) for one in learnt.rounds]
-    shares = [(one.first, float((one.predictor or {}).get("background", 0.0))) for one in learnt.rounds]
+    shares = [
+        (one.first, float((one.predictor or {}).get("background", 0.0))) for one in learnt.rounds
+    ]
     points = learnt.calibration() if len(learnt.losses) else []
     plots = [partial(plot_calibration, points)] if points else []
     yield Section("What did it learn?", _about(learnt), plots=plots)

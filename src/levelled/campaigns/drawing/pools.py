@@ -24,7 +24,7 @@ from levelled.labels import Label, class_texts, list_names
 from levelled.looks import PlannedLook
 from levelled.metrics.named import ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
 from levelled.metrics.planning import check_range
-from levelled.predictions import Categorical, PoolPredictions, as_verdicts
+from levelled.predictions import PoolPredictions, as_verdicts
 from levelled.sources import Pool, open_pool
 from levelled.sources.files import is_address
 

@@ -14,7 +14,7 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.drawing.drawing import is_predicted
 from levelled.campaigns.drawing.pools import CampaignPool
-from levelled.campaigns.figures.expected import Expectations, Family
+from levelled.campaigns.figures.expected import Expectations, Family, NoPoolError
 from levelled.campaigns.figures.settled import (
     FigureCache,
     GameInput,
@@ -23,7 +23,7 @@ from levelled.campaigns.figures.settled import (
     settled_draws,
 )
 from levelled.campaigns.log.state import CampaignState
-from levelled.errors import InputError, LevelledError
+from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.limits import cut_limits, logical_limits
@@ -33,8 +33,8 @@ from levelled.estimators.record import SURE
 from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
-from levelled.metrics.controlled import Columns, Form, controlled_estimate, figure_moments
 from levelled.metrics.comparison import Figure, ratio_difference
+from levelled.metrics.controlled import Columns, Form, controlled_estimate, figure_moments
 from levelled.metrics.named import ERROR, Errors, Metric, Share, own_module
 from levelled.metrics.predicted import (
     COLUMNS,
@@ -206,29 +206,23 @@ def read_once(base: SettledDraws, subject: Subject, level: float, interval: str)
     """
     if not is_learnt(base):
         return _read_plain(base, subject, level, interval)
-    if _opens_pool(base):
-        return _read_predicted(base, subject, level, interval)
-    est = _read_plain(base, subject, level, interval)
-    return replace(est, warnings=(*est.warnings, WITHOUT_POOL))
-
-
-def _opens_pool(base: SettledDraws) -> bool:
-    """True if the pool can be opened, without which nothing can be expected of its items."""
-    cache = base.cache
-    if cache.expected is None:
-        cache.expected = Expectations(cache.pool_at or CampaignPool().at)
     try:
-        cache.expected.pool_at(base.state, len(base))
-    except LevelledError:
-        return False
-    return True
+        return _read_predicted(base, subject, level, interval)
+    except NoPoolError:
+        est = _read_plain(base, subject, level, interval)
+        return replace(est, warnings=(*est.warnings, WITHOUT_POOL))
 
 
 def _columns(base: SettledDraws, subject: Subject) -> Columns:
     """The columns of a figure, with what the predictor of the label expects of them."""
+    cache = base.cache
+    if cache.expected is None:
+        cache.expected = Expectations(cache.pool_at or CampaignPool().at)
+        if cache.kept is not None:
+            cache.expected.load(*cache.kept)
     models = tuple(model or base.state.settings.models[0] for model in subject.models)
     family = Family(subject.metric, models, subject.column)
-    found: Columns = base.cache.expected.columns(base, family, subject.value)
+    found: Columns = cache.expected.columns(base, family, subject.value)
     return found
 
 
@@ -238,9 +232,7 @@ def is_learnt(base: SettledDraws) -> bool:
     return settings.versions.predictor > 1 and bool(settings.models)
 
 
-def _read_predicted(
-    base: SettledDraws, subject: Subject, level: float, interval: str
-) -> Estimate:
+def _read_predicted(base: SettledDraws, subject: Subject, level: float, interval: str) -> Estimate:
     """The estimate with the control that the predictor of the label gives to every figure."""
     columns = _columns(base, subject)
     inside = _labelled_in(base, subject)
@@ -340,7 +332,10 @@ def _read_plain(base: SettledDraws, subject: Subject, level: float, interval: st
     else:
         losses, by = _losses(base, subject), _estimator(base, subject)
         given = _given_losses(base, subject)
-        est = estimate(losses, base.draws, by, level, interval, subject.bounds, given=given)
+        lean = base.state.settings.versions.interval == 1
+        est = estimate(
+            losses, base.draws, by, level, interval, subject.bounds, given=given, lean=lean
+        )
     est = scaled(exact.join(est), width, start)
     return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
 
@@ -852,9 +847,15 @@ def _pending_limits(
     out[np.array(pending) - 1] = True
     complete = [np.where(out, end, losses) for end in (low, high)]
     asked = replace(asked, labelable=asked.labelable | out)
-    if is_learnt(asked) and _opens_pool(asked):
+    columns = None
+    if is_learnt(asked):
+        try:
+            columns = _columns(asked, subject)
+        except NoPoolError:
+            columns = None
+    if columns is not None:
         form, given = _form(asked, subject)
-        columns = replace(_columns(asked, subject), given=given)
+        columns = replace(columns, given=given)
         look = Look(asked.draws, asked.state.settings.level, "none")
         below = columns.values[1] + out
         ends = [
