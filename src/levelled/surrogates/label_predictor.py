@@ -47,7 +47,8 @@ _RIDGE_SCORES = 2.0
 _RIDGE_CLASSES = 2.0
 _RIDGE_FEATURES = 10.0
 # Label factor of the error at 200 labels: 10 instead gives spam -5%, digits -4%, IMDB +3%; 3 gives
-# spam +2%, IMDB -1%, MNIST -2%. Two classes differ by the difference of two slopes: ridge 2.5 on it.
+# spam +2%, IMDB -1%, MNIST -2% (10-12 repetitions, +-2-4%). Two classes differ by the difference of
+# two slopes, on which the ridge is 2.5.
 _RIDGE_SLOPES = 5.0
 _RIDGE_STEPS = 2.0  # .5 and 10 change the mean label factor of six pools by less than .5%
 _RIDGE_OF_VERDICTS, _RIDGE_BESIDE_VERDICTS = 10.0, 4.0  # as the predictor of the loss
