@@ -46,12 +46,17 @@ _RIDGE_ALPHA = 0.02  # STATISTICS 1.16.2, as all ridges but those of slopes and 
 _RIDGE_SCORES = 2.0
 _RIDGE_CLASSES = 2.0
 _RIDGE_FEATURES = 10.0
+# Label factor of the error at 200 labels: 10 instead gives spam -5%, digits -4%, IMDB +3%; 3 gives
+# spam +2%, IMDB -1%, MNIST -2% (10-12 repetitions, +-2-4%). Two classes differ by the difference of
+# two slopes, on which the ridge is 2.5.
 _RIDGE_SLOPES = 5.0
-_RIDGE_STEPS = 2.0
+_RIDGE_STEPS = 2.0  # .5 and 10 change the mean label factor of six pools by less than .5%
 _RIDGE_OF_VERDICTS, _RIDGE_BESIDE_VERDICTS = 10.0, 4.0  # as the predictor of the loss
 """On scores that a verdict gives, which are two or a few, and on all else beside them."""
 _COST = 1.0  # STATISTICS 1.13.3
-"""The log-likelihood by which a further set of coefficients must be better to count as much."""
+"""The log-likelihood by which a further set of coefficients must be better to count as much.
+
+For slopes of ten classes 1 instead of 9 costs 3% of the label factor on Fashion-MNIST."""
 _LEAST_SHARE = 0.02  # STATISTICS 1.13.3
 """A regression with a smaller share of the average is left out."""
 _BACKGROUND = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])  # STATISTICS 1.13.4
@@ -168,7 +173,8 @@ class LabelScaling:
                 mean, pred = run.mean_proba(part), run.pred[part]
                 rows, end = np.arange(len(pred)), start + len(pred)
                 error[start:end] = 1 - mean[rows, pred]
-                powers = np.maximum(mean, mean.dtype.type(_CLIP)) ** slope
+                # Six times as fast as ** on numbers of 64 bits.
+                powers = np.exp(slope * np.log(np.maximum(mean, mean.dtype.type(_CLIP))))
                 own = powers[rows, pred].astype(np.float64)
                 powers[rows, pred] = 0
                 steep[start:end] = np.log(powers.sum(axis=1, dtype=np.float64) / own)
@@ -323,20 +329,19 @@ class LabelPredictor:
                 f"These coefficients are of version {plain.get('version', 1)!r}, not {_VERSION}: "
                 f"read them with the predictor that wrote them."
             )
-        names = ("classes", "slopes", "steps", "class_slopes")
-        return cls(
-            np.array(plain["scores"], dtype=np.float64),
-            float(plain["alpha"]),
-            *(np.array(plain[name], dtype=np.float64) for name in names),
-            float(plain["background"]),
-            float(plain["level"]),
-        )
+        arrays = {
+            name: np.array(plain[name], dtype=np.float64)
+            for name in ("scores", "classes", "slopes", "steps", "class_slopes")
+        }
+        numbers = {name: float(plain[name]) for name in ("alpha", "background", "level")}
+        return cls(**arrays, **numbers)  # type: ignore[arg-type]
 
 
 def prior_label_predictor(scaling: LabelScaling) -> LabelPredictor:
     """The predictor before any label: the models' own view, flattened.
 
-    >>> columns = LabelColumns((np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]),), np.array([0, 1, 0]))
+    >>> proba = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    >>> columns = LabelColumns((proba,), proba.argmax(axis=1))
     >>> scaling = LabelScaling.of(lambda: [columns], 3)
     >>> prior_label_predictor(scaling).predict(columns, scaling).round(2).tolist()
     [[0.87, 0.13], [0.21, 0.79], [0.65, 0.35]]
