@@ -467,7 +467,8 @@ class Mean(Metric):
     def tables(self, items: PossibleLabels) -> FloatArray:
         """The labels [2, n, J] as numbers within the bounds, and ones."""
         worth = self.worth(items.classes) if items.numbers is None else self._clip(items.numbers)
-        table = np.broadcast_to(np.asarray(worth), (len(items), np.shape(worth)[-1]))
+        assert worth is not None
+        table = np.broadcast_to(worth, (len(items), worth.shape[-1]))
         return np.stack([table, np.ones_like(table)])
 
     def worth(self, classes: Sequence[str] | None) -> FloatArray | None:

@@ -211,7 +211,7 @@ class Learner:
         rows: IntArray,
         labels: Sequence[Label],
         weights: FloatArray,
-        before: AnyPredictor | None = None,
+        before: Any = None,  # noqa: ANN401
         n_drawn: int | None = None,
     ) -> AnyPredictor:
         """The predictor after these labels, those of the first `n_drawn` of which were drawn."""

@@ -229,7 +229,8 @@ def predictor_of(
         with_predictor[begun.first - 1 : end - 1] = begun.predictor is not None
     at = np.flatnonzero(with_predictor & base.labelable)
     last = state.rounds[-1].first
-    pool, newest = (lambda: pool_at(state, last)), rounds[-1].predictor
+    newest: dict[str, Any] = {**rounds[-1].predictor}
+    pool = partial(pool_at, state, last)
     restored: LossPredictor | AnyPredictor
     if settings.versions.predictor > 1:
         family = Family(metric, settings.models[:1], None)

@@ -336,7 +336,7 @@ class Expectations:
             def add(values: FloatArray, where: IntArray | None = where) -> FloatArray:
                 if where is None:
                     return np.array([values.sum()])
-                return np.bincount(where, values, minlength=S)
+                return np.asarray(np.bincount(where, values, minlength=S), dtype=np.float64)
 
             sums.count[:] += add(np.ones(len(inverse)))
             sums.inverse[:] += add(inverse)

@@ -854,8 +854,8 @@ def _pending_limits(
         except NoPoolError:
             columns = None
     if columns is not None:
-        form, given = _form(asked, subject)
-        columns = replace(columns, given=given)
+        form, sums = _form(asked, subject)
+        columns = replace(columns, given=sums)
         look = Look(asked.draws, asked.state.settings.level, "none")
         below = columns.values[1] + out
         ends = [
