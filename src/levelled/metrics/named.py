@@ -206,6 +206,21 @@ class Metric(ABC):
         pred = np.repeat(items.pred, shape[1])
         return self._stacked(self._values(LabelledItems(items.numbers.ravel(), pred)), shape[1])
 
+    def expect(
+        self, items: PossibleLabels, chance: FloatArray, slopes: tuple[float, float] = (1.0, 0.0)
+    ) -> tuple[FloatArray, FloatArray]:
+        """The mean and the variance of slopes . (A, D) of each item, by the chances of its labels.
+
+        >>> items = PossibleLabels(("ham", "spam"), np.array([1]))
+        >>> parse_metric("error").expect(items, np.array([[0.2, 0.8]]))
+        (array([0.2]), array([0.16]))
+        """
+        A, D = self.tables(items)
+        psi = slopes[0] * A + slopes[1] * D if slopes[1] else slopes[0] * A
+        mean = np.einsum("nj,nj->n", chance, psi)
+        square = np.einsum("nj,nj,nj->n", chance, psi, psi)
+        return mean, np.maximum(square - mean**2, 0)
+
     def _stacked(self, values: Values, n_labels: int) -> FloatArray:
         below = np.ones(1) if values.denominators is None else values.denominators
         both = np.stack(np.broadcast_arrays(values.losses, below))
@@ -314,6 +329,13 @@ class Errors(Metric):
     def _values(self, items: LabelledItems) -> Values:
         wrong = as_classes("labels", items.labels) != as_classes("pred", items.pred)
         return Values(wrong.astype(np.float64))
+
+    def expect(
+        self, items: PossibleLabels, chance: FloatArray, slopes: tuple[float, float] = (1.0, 0.0)
+    ) -> tuple[FloatArray, FloatArray]:
+        """The mean and the variance, without a table of all labels."""
+        wrong = 1 - chance[np.arange(len(items)), items.pred]
+        return slopes[0] * wrong + slopes[1], slopes[0] ** 2 * wrong * (1 - wrong)
 
     def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
         if predictions.loss_hat is not None:

@@ -42,6 +42,8 @@ OTHER = ""
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 _NODE_CHANCES = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
 """A normal distribution as seven numbers with their chances (Gauss and Hermite)."""
+_BLOCK = 1 << 16
+"""Items computed at once."""
 _FIRST_FIT = 10  # labels of the first fit, as `next_round_size` has it
 _MOST_KNOWN = 20.0  # STATISTICS
 """The labels that those known without a draw count as at the most, while fewer are drawn."""
@@ -99,6 +101,16 @@ class Learner:
             run = self._make_run(start, dict(zip(self._models, predictions, strict=True)))
             yield run
             start += len(run)
+
+    def blocks(self) -> Iterator[ItemRun]:
+        """All items in order, a few at a time, so that what is computed of them needs little
+        memory.
+        """
+        for run in self.runs():
+            for start in range(0, len(run), _BLOCK):
+                part = slice(start, start + _BLOCK)
+                models = {name: _at(one, part) for name, one in run.models.items()}
+                yield ItemRun(run.start + start, run.columns.at(part), models)
 
     def at(self, rows: IntArray) -> ItemRun:
         """Some items as a run, in their order."""
@@ -284,22 +296,21 @@ class Learner:
         The weights are the spread that draws are to follow.
         """
         metric, N = self.settings.metrics[0], len(self._pool)
-        for run in self.runs():
+        for run in self.blocks():
             first, last = np.searchsorted(taken, [run.start, run.start + len(run)])
             left = np.delete(np.arange(len(run)), taken[first:last] - run.start)
             chances = self.chances(predictor, run)
             total = np.zeros(len(run))
             control = spread = third = None
             for drive in drives:
-                psi = self.influence(drive, run, chances)
-                mean, variance = _moments(chances.chance, psi)
+                items = replace(run.models[drive.model], numbers=chances.numbers)
+                mean, variance = drive.metric.expect(items, chances.chance, drive.slopes)
                 total += variance
                 if drive.is_first and metric.kind == "average":
                     control = (mean / drive.slopes[0])[left]
                     spread = np.sqrt(variance)[left] / abs(drive.slopes[0])
-                    if metric.bounds == (0.0, 1.0):  # for intervals that hedge
-                        cubes = np.einsum("nj,nj->n", chances.chance, (psi - mean[:, None]) ** 3)
-                        third = cubes[left] / drive.slopes[0] ** 3
+                    if metric.bounds == (0.0, 1.0):  # of losses of 0 and 1, for hedging
+                        third = spread**2 * (1 - 2 * control)
             bound = metric.possible[1] if control is not None else np.inf
             if control is not None:
                 control = np.clip(control, *metric.possible)
@@ -318,10 +329,11 @@ class Learner:
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """The rows left of each run, and the expected value of an average for each of them."""
         drive = Drive(metric, self._models[0])
-        for run in self.runs():
+        for run in self.blocks():
             left = np.setdiff1d(np.arange(len(run)), taken - run.start)
             chances = self.chances(predictor, run)
-            mean, _ = _moments(chances.chance, self.influence(drive, run, chances))
+            items = replace(run.models[drive.model], numbers=chances.numbers)
+            mean, _ = metric.expect(items, chances.chance)
             yield run.start + left, mean[left]
 
     def effects(self, predictor: Any) -> tuple[float, FloatArray]:  # noqa: ANN401
@@ -351,7 +363,7 @@ class Learner:
     ) -> FloatArray:
         """Expected sums [F, 3] over the items left: A, D and the spread of psi of each figure."""
         sums, taken = np.zeros((len(drives), 3)), np.sort(taken)
-        for run in self.runs():
+        for run in self.blocks():
             left = np.ones(len(run), dtype=bool)
             first, last = np.searchsorted(taken, [run.start, run.start + len(run)])
             left[taken[first:last] - run.start] = False
@@ -362,8 +374,7 @@ class Learner:
                 for column in (0, 1):
                     expected = np.einsum("nj,nj->n", chances.chance, tables[column])
                     sums[at, column] += float(expected[left].sum())
-                psi = drive.slopes[0] * tables[0] + drive.slopes[1] * tables[1]
-                variance = _moments(chances.chance, psi)[1]
+                variance = drive.metric.expect(items, chances.chance, drive.slopes)[1]
                 sums[at, 2] += float(np.sqrt(variance[left]).sum())
         return sums
 
@@ -385,13 +396,6 @@ def learner_of(pool: Pool, settings: CampaignSettings) -> Learner:
     if key not in learners:
         learners[key] = Learner(settings, proxy(pool))
     return learners[key]
-
-
-def _moments(chance: FloatArray, psi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean and the variance of psi [n, J] under the chances of the labels."""
-    mean = np.einsum("nj,nj->n", chance, psi)
-    square = np.einsum("nj,nj,nj->n", chance, psi, psi)
-    return mean, np.maximum(square - mean**2, 0)
 
 
 def _label_space(settings: CampaignSettings, pool: Pool) -> tuple[str, ...]:
@@ -420,6 +424,6 @@ def _features(predictions: PoolPredictions) -> FloatArray | None:
     return np.asarray(columns[0] if len(columns) == 1 else np.hstack(columns), dtype=np.float64)
 
 
-def _at(items: PossibleLabels, rows: IntArray) -> PossibleLabels:
+def _at(items: PossibleLabels, rows: IntArray | slice) -> PossibleLabels:
     proba = None if items.proba is None else items.proba[rows]
     return replace(items, pred=items.pred[rows], proba=proba)

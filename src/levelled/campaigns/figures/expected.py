@@ -322,7 +322,7 @@ class Expectations:
             np.zeros((K, S)),
             np.zeros(S),
         )
-        for run in learner.runs():
+        for run in learner.blocks():
             left = np.ones(len(run), dtype=bool)
             first, last = np.searchsorted(stretch.taken, [run.start, run.start + len(run)])
             left[stretch.taken[first:last] - run.start] = False
