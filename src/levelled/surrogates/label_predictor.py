@@ -41,6 +41,7 @@ _MOST_SLOPES = 400  # a fit takes the cube of their number
 
 _STEPS, _CONVERGED = 30, 1e-5  # Newton: an error of 1e-5 before a step is one of 1e-10 after it
 _LARGEST_LEVERAGE = 0.95  # guard: a label that alone decides a coefficient
+_LARGEST_ETA = 80.0  # guard: exp of more than 88 overflows in 32 bits; chances are cut before that
 _LOST_RIDGE = 1e-12  # guard: a ridge that rounding loses beside huge weights
 _RIDGE_ALPHA = 0.02  # STATISTICS 1.16.2, as all ridges but those of slopes and steps
 _RIDGE_SCORES = 2.0
@@ -252,7 +253,7 @@ class LabelPredictor:
         n, C = len(columns), columns.n_classes
         predicted = np.empty((n, C))
         kind = np.result_type(*columns.proba).type
-        linear = self._linear(scaling)
+        linear, ones = self._linear(scaling), np.ones(C, dtype=kind)  # x @ ones is the fastest sum
         for part in columns.blocks():
             pred = columns.pred[part]
             rows = np.arange(len(pred))
@@ -274,23 +275,25 @@ class LabelPredictor:
                     eta += products[:, :-1]
             if len(self.classes):
                 eta += self.classes.astype(kind)
-            eta[rows, pred] += own
-            eta -= eta.max(axis=1, keepdims=True)
+            own += eta[rows, pred]
+            eta -= own[:, None]
+            eta[rows, pred] = 0
+            np.minimum(eta, kind(_LARGEST_ETA), out=eta)
             np.exp(eta, out=eta)
-            eta *= (kind(1 - self.background) / eta.sum(axis=1))[:, None]
+            eta *= (kind(1 - self.background) / (eta @ ones))[:, None]
             # The predicted class gets what the others leave, so only their base is added.
             clipped[rows, pred] = 0
-            clipped *= (kind(self.background * self.level) / clipped.sum(axis=1))[:, None]
+            clipped *= (kind(self.background * self.level) / (clipped @ ones))[:, None]
             eta += clipped
             np.maximum(eta, kind(_LEAST_ERROR / (C - 1)), out=eta)
             eta[rows, pred] = 0
             out = predicted[part]
             out[:] = eta
-            others = out.sum(axis=1)
+            others = out @ np.ones(C)
             most = 1 - _LEAST_RIGHT
             if others.max(initial=0) > most:
                 out *= np.minimum(1, most / others)[:, None]
-                others = out.sum(axis=1)
+                others = out @ np.ones(C)
             out[rows, pred] = 1 - others
         return predicted
 
