@@ -49,6 +49,9 @@ _NODE_CHANCES = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
 _FIRST_FIT = 10  # labels of the first fit, as `next_round_size` has it
 _MOST_KNOWN = 20.0  # STATISTICS
 """The labels that those known without a draw count as at the most, while fewer are drawn."""
+_MOST_RESTORED = 100
+_KEPT = 4_000_000
+"""Chances that a learner keeps, of all predictors together."""
 _LEARNERS: WeakKeyDictionary[Pool, dict[object, "Learner"]] = WeakKeyDictionary()
 
 AnyPredictor = LabelPredictor | NumberPredictor
@@ -91,6 +94,8 @@ class Learner:
         self.is_one_run = len(next(iter(self.runs()))) == len(pool)
         scale = NumberScaling.of if self.is_numeric else LabelScaling.of
         self.scaling: Any = scale(lambda: (run.columns for run in self.runs()), len(pool))
+        self._kept: dict[int, tuple[AnyPredictor, Chances]] = {}
+        self._restored: dict[int, tuple[Mapping[str, Any], AnyPredictor]] = {}
 
     def _make_runs(self) -> Iterator[ItemRun]:
         several = zip(*(self._pool.runs(model) for model in self._models), strict=True)
@@ -200,7 +205,10 @@ class Learner:
 
     def restore(self, plain: Mapping[str, Any]) -> AnyPredictor:
         """The predictor of a round in the log."""
-        return (NumberPredictor if self.is_numeric else LabelPredictor).from_json(plain)
+        if id(plain) not in self._restored:
+            kind = NumberPredictor if self.is_numeric else LabelPredictor
+            _keep(self._restored, id(plain), (plain, kind.from_json(plain)), _MOST_RESTORED)
+        return self._restored[id(plain)][1]
 
     def fit(
         self,
@@ -227,7 +235,16 @@ class Learner:
         return fit_label_predictor(columns, self.scaling, codes, weights, before, drawn)
 
     def chances(self, predictor: Any, run: ItemRun) -> Chances:  # noqa: ANN401
-        """The chance of each label of a run of items."""
+        """The chance of each label of a run of items; those of a whole small pool are kept."""
+        if not self.is_one_run or len(run) < len(self._pool):
+            return self._chances(predictor, run)
+        if id(predictor) not in self._kept:
+            chances = self._chances(predictor, run)
+            _keep(self._kept, id(predictor), (predictor, chances), _KEPT // chances.chance.size)
+            return chances
+        return self._kept[id(predictor)][1]
+
+    def _chances(self, predictor: Any, run: ItemRun) -> Chances:  # noqa: ANN401
         if not self.is_numeric:
             return Chances(predictor.predict(run.columns, self.scaling))
         mean, sd = predictor.predict(run.columns, self.scaling)
@@ -337,6 +354,14 @@ def learner_of(pool: Pool, settings: CampaignSettings) -> Learner:
     if key not in learners:
         learners[key] = Learner(settings, proxy(pool))
     return learners[key]
+
+
+def _keep(values: dict[int, Any], key: int, value: object, most: int) -> None:
+    """Keep a value, and forget the oldest where there are too many."""
+    if most > 0:
+        values[key] = value
+    if len(values) > most:
+        del values[next(iter(values))]
 
 
 def _moments(chance: FloatArray, psi: FloatArray) -> tuple[FloatArray, FloatArray]:
