@@ -27,7 +27,8 @@ def test_a_campaign_in_memory_is_that_of_a_store(tmp_path: Path, kind: str) -> N
     stored = create_campaign(
         "spam", table, metrics, kind=kind, budget=60, storage=tmp_path / "c.db", seed=5
     )
-    label(stored, 60, truth)
+    for _ in range(60):
+        label(stored, 1, truth)
     labels = [truth[one] for one in table["id"].to_pylist()]
     campaign = KnownCampaign.of(open_pool(table, features=None), labels, metrics, kind=kind)
     base, other = campaign.run(60, 5), settled_draws(stored.state, 60)
@@ -44,7 +45,7 @@ def tiny() -> tuple[pa.Table, list[str]]:
     p, p2 = np.array([0.9, 0.3, 0.7, 0.2, 0.6]), np.array([0.8, 0.6, 0.1, 0.3, 0.7])
     columns: dict[str, Any] = {"id": np.arange(5), "f_1": np.array([0.1, 1.0, -1.0, 0.5, 0.2])}
     for name, own in (("a", p), ("b", p2)):
-        columns |= {f"proba_no@{name}": 1 - own, f"proba_yes@{name}": own}
+        columns |= {f"proba@{name}_no": 1 - own, f"proba@{name}_yes": own}
     columns["part"] = ["in", "out", "in", "in", "out"]
     return pa.table(columns), ["yes", "yes", "no", "no", "yes"]
 

@@ -110,15 +110,3 @@ def test_a_class_that_is_nowhere_is_refused() -> None:
     table = pa.table({"id": range(50), "pred": ["a", "b"] * 25, "y": ["a"] * 50})
     with pytest.raises(InputError, match=r"f1:c.*undefined.* 50 "):
         known_losses(table, "y", "f1:c")
-
-
-def test_a_chance_gives_the_control_of_a_proposal() -> None:
-    known = known_losses(labelled(100), "y", "f1:spam")
-    assert known.driver is not None
-    assert known.ratio is not None
-    frozen = known.driver.proposal(known.driver.first_predictor, np.arange(3), 0.5).whole()
-    assert isinstance(frozen.positive, ClassChance)
-    control = known.with_control(frozen).control
-    assert control is not None
-    expected = known.ratio.linearise(frozen.positive.chance, frozen.rows)
-    assert control.tolist() == expected.tolist()

@@ -8,7 +8,7 @@ import numpy as np
 
 from levelled._check import FloatArray
 from levelled.campaigns.drawing.drawing import frozen_proposal
-from levelled.campaigns.drawing.pools import can_adapt
+from levelled.campaigns.drawing.pools import can_adapt, fitting_model_first
 from levelled.campaigns.settings import Versions
 from levelled.errors import InputError, LevelledError
 from levelled.labels import Id
@@ -139,6 +139,7 @@ def known_losses(
     opened = open_pool(pool, classes=classes, features=features, id_column=id_column)
     opened = opened if features is not None else with_lengths(opened, without=[label])
     chosen = parse_metric(metric)
+    chosen.require(opened.predictions_at([0], fitting_model_first(opened, chosen)[0]))
     told, rows = _labels(opened, label, chosen), opened.rows_of([*known]).tolist()
     campaign = _make_campaign(opened, told, metric, rows)
     settings, predictions = campaign.settings, campaign.predictions("")
