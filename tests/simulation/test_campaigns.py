@@ -86,7 +86,7 @@ def test_linear_errors_are_unbiased_and_their_variance_is_exact(
 
     monkeypatch.setattr(RunProposal, "draw", follow)
     sums = {name: np.zeros(4) for name in SUBJECTS}
-    for path in map(list, permutations(range(5 - known), 3)):  # noqa: B007
+    for path in map(list, permutations(range(5 - known), 3)):
         base = campaign.run(3, 0)
         chance = float(base.draws.probability.prod())
         assert base.rows.tolist() == path

@@ -7,7 +7,7 @@ by the pool itself.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -112,7 +112,7 @@ class KnownCampaign:
         known: Sequence[int] = (),
         attached: Mapping[str, Pool] | None = None,
         **options: Any,  # noqa: ANN401
-    ) -> "KnownCampaign":
+    ) -> Self:
         """A campaign on an open pool.
 
         Parameters
@@ -129,7 +129,7 @@ class KnownCampaign:
         first = (KnownLabels(1, items),) if items else ()
         return cls(settings, pool, told, first, attached or {})
 
-    def changed(self, **settings: Any) -> "KnownCampaign":  # noqa: ANN401
+    def changed(self, **settings: Any) -> Self:  # noqa: ANN401
         """The same with other settings."""
         return replace(self, settings=replace(self.settings, **settings))
 
