@@ -16,7 +16,7 @@ import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -196,12 +196,7 @@ class Metric(ABC):
                [0., 1.]])
         """
         if items.numbers is None:
-            # Few pairs of a prediction and a label: each is computed once.
-            names = np.array(items.classes, dtype=object)
-            pred, label = (one.ravel() for one in np.meshgrid(names, names, indexing="ij"))
-            return self._stacked(self._values(LabelledItems(label, pred)), len(names))[
-                :, items.pred
-            ]
+            return _class_tables(self, items.classes)[:, items.pred]
         shape = items.numbers.shape
         pred = np.repeat(items.pred, shape[1])
         return self._stacked(self._values(LabelledItems(items.numbers.ravel(), pred)), shape[1])
@@ -220,6 +215,12 @@ class Metric(ABC):
         mean = np.einsum("nj,nj->n", chance, psi)
         square = np.einsum("nj,nj,nj->n", chance, psi, psi)
         return mean, np.maximum(square - mean**2, 0)
+
+    def class_tables(self, classes: Sequence[str]) -> FloatArray:
+        """Numerator and denominator [2, C, C] of each prediction and label."""
+        names = np.array(classes, dtype=object)
+        pred, label = (one.ravel() for one in np.meshgrid(names, names, indexing="ij"))
+        return self._stacked(self._values(LabelledItems(label, pred)), len(names))
 
     def _stacked(self, values: Values, n_labels: int) -> FloatArray:
         below = np.ones(1) if values.denominators is None else values.denominators
@@ -414,6 +415,11 @@ class NumberLosses(Metric):
 
 Find = Callable[[str, str], Any]
 """Returns what a module, by its name, has under another name."""
+
+
+@lru_cache(maxsize=100)
+def _class_tables(metric: Metric, classes: tuple[str, ...]) -> FloatArray:
+    return metric.class_tables(classes)
 
 
 def own_module(name: str) -> str | None:

@@ -47,6 +47,9 @@ _BLOCK = 1 << 16
 _FIRST_FIT = 10  # labels of the first fit, as `next_round_size` has it
 _MOST_KNOWN = 20.0  # STATISTICS
 """The labels that those known without a draw count as at the most, while fewer are drawn."""
+_MOST_RESTORED = 100
+_KEPT = 4_000_000
+"""Chances that a learner keeps, of all predictors together."""
 _LEARNERS: WeakKeyDictionary[Pool, dict[object, "Learner"]] = WeakKeyDictionary()
 
 AnyPredictor = LabelPredictor | NumberPredictor
@@ -66,6 +69,8 @@ class ItemRun:
     start: int
     columns: LabelColumns | NumberColumns
     models: Mapping[str, PossibleLabels]
+    is_whole: bool = False
+    """True if it is the whole pool, in its order."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -93,6 +98,8 @@ class Learner:
             if self.is_numeric
             else LabelScaling.of(every, len(pool), _has_only_verdicts(first))
         )
+        self._kept: dict[int, tuple[AnyPredictor, Chances]] = {}
+        self._restored: dict[int, tuple[Mapping[str, Any], AnyPredictor]] = {}
 
     def _make_runs(self) -> Iterator[ItemRun]:
         several = zip(*(self._pool.runs(model) for model in self._models), strict=True)
@@ -110,7 +117,8 @@ class Learner:
             for start in range(0, len(run), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 models = {name: _at(one, part) for name, one in run.models.items()}
-                yield ItemRun(run.start + start, run.columns.at(part), models)
+                is_whole = self.is_one_run and len(run) <= _BLOCK
+                yield ItemRun(run.start + start, run.columns.at(part), models, is_whole)
 
     def at(self, rows: IntArray) -> ItemRun:
         """Some items as a run, in their order."""
@@ -216,7 +224,10 @@ class Learner:
 
     def restore(self, plain: Mapping[str, Any]) -> AnyPredictor:
         """The predictor of a round in the log."""
-        return (NumberPredictor if self.is_numeric else LabelPredictor).from_json(plain)
+        if id(plain) not in self._restored:
+            kind = NumberPredictor if self.is_numeric else LabelPredictor
+            _keep(self._restored, id(plain), (plain, kind.from_json(plain)), _MOST_RESTORED)
+        return self._restored[id(plain)][1]
 
     def fit(
         self,
@@ -245,7 +256,16 @@ class Learner:
         return fit_label_predictor(columns, self.scaling, codes, weights, before, drawn)
 
     def chances(self, predictor: Any, run: ItemRun) -> Chances:  # noqa: ANN401
-        """The chance of each label of a run of items."""
+        """The chance of each label of a run of items; those of a whole small pool are kept."""
+        if not run.is_whole:
+            return self._chances(predictor, run)
+        if id(predictor) not in self._kept:
+            chances = self._chances(predictor, run)
+            _keep(self._kept, id(predictor), (predictor, chances), _KEPT // chances.chance.size)
+            return chances
+        return self._kept[id(predictor)][1]
+
+    def _chances(self, predictor: Any, run: ItemRun) -> Chances:  # noqa: ANN401
         if not self.is_numeric:
             return Chances(predictor.predict(run.columns, self.scaling))
         mean, sd = predictor.predict(run.columns, self.scaling)
@@ -396,6 +416,14 @@ def learner_of(pool: Pool, settings: CampaignSettings) -> Learner:
     if key not in learners:
         learners[key] = Learner(settings, proxy(pool))
     return learners[key]
+
+
+def _keep(values: dict[Any, Any], key: object, value: object, most: int) -> None:
+    """Keep a value, and forget the oldest where there are too many."""
+    if most > 0:
+        values[key] = value
+    if len(values) > most:
+        del values[next(iter(values))]
 
 
 def _label_space(settings: CampaignSettings, pool: Pool) -> tuple[str, ...]:

@@ -124,6 +124,7 @@ class Expectations:
     sums: dict[str, StretchSums] = field(default_factory=dict)
     drawn: dict[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     attached: dict[object, PossibleLabels] = field(default_factory=dict)
+    shrunk: dict[object, tuple[FloatArray, float]] = field(default_factory=dict)
 
     def to_plain(self) -> tuple[dict[str, list[str]], dict[str, FloatArray]]:
         """Names and arrays for a snapshot."""
@@ -167,15 +168,39 @@ class Expectations:
             if family.column is not None:
                 place = [*state.settings.slice_counts[family.column]].index(str(value))
             before = base.in_slice(family.column, value)[: stretch.first - 1]
-            g, start, residual = _shrink(
+            g, start, residual, *shrunk = _shrink(
                 base, stretch, values, likely, possible, mean, inside, before, sums, place
             )
+            self.shrunk[family, value, id(stretch.predictor)] = shrunk[0], shrunk[1]
             control[:, at] = g
             left[:, at] = start[:, None] - (np.cumsum(g, axis=1) - g)
             spread[at] = residual / N**2
         J = max(one.shape[2] for one in possible)
         wide = [np.pad(one, ((0, 0), (0, 0), (0, J - one.shape[2])), "edge") for one in possible]
         return Columns(values, control, left, spread, likely, np.concatenate(wide, axis=1))
+
+    def controls(
+        self, base: SettledDraws, family: Family, value: str | None
+    ) -> Iterator[tuple[Stretch, FloatArray]]:
+        """Each stretch, and the control [K, n] of all items left when it began.
+
+        Of a pool that is a single run.
+        """
+        self.columns(base, family, value)
+        pool = self.pool_at(base.state, 1)
+        learner = learner_of(pool, base.state.settings)
+        (run,) = learner.runs()
+        inside = np.ones(len(run))
+        if family.column is not None:
+            values = pool.slice_values(family.column)
+            inside = (np.array(values.values, dtype=object)[values.codes] == value) * 1.0
+        for stretch in self._stretches(base):
+            chances = learner.chances(stretch.predictor, run)
+            tables, chance = self._family_tables(base, family, stretch, run, chances)
+            constant, trust = self.shrunk[family, value, id(stretch.predictor)]
+            mean = np.einsum("nj,knj->kn", chance, tables)
+            g = (constant[:, None] + trust * mean) * inside
+            yield stretch, np.delete(g, stretch.taken, axis=1)
 
     def _values(self, base: SettledDraws, family: Family, value: str | None) -> FloatArray:
         """A of each model, then D of each."""
@@ -403,8 +428,10 @@ def _shrink(
     inside_before: BoolArray,
     sums: StretchSums,
     place: int,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
     """The control of the drawn items, its sum over the items left, and the spread it leaves.
+
+    With them the constant part of the control, and the factor lambda of the rest.
 
     The spread is the sum of E[(a - g) (a - g)'] / q. Where the draws follow the predictor, g is
     what it expects. Elsewhere it may hurt while errors are rare, so it is shrunk:
@@ -415,7 +442,7 @@ def _shrink(
     """
     squares, products = sums.squares[..., place], sums.products[..., place]
     if stretch.follows:
-        return mean, sums.left[:, place], squares - products
+        return mean, sums.left[:, place], squares - products, np.zeros(len(values)), 1.0
     before, K = slice(0, stretch.first - 1), len(values)
     P, n_left = K // 2, max(sums.count[place], 1.0)
     average = sums.left[:, place] / n_left
@@ -447,4 +474,4 @@ def _shrink(
         - rest * (single + single.T)
         + np.outer(s, s) * sums.inverse[place]
     )
-    return g, start, residual
+    return g, start, residual, s, trust
