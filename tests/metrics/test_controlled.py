@@ -22,7 +22,7 @@ def chances(seen: list[int]) -> FloatArray:
     """A predictor of the label that learns after every label: how often each prediction held."""
     pi = PRIOR[PRED].copy()
     for n in seen:
-        pi[PRED == PRED[n], LABEL[n]] += 0.5
+        pi[PRED[n] == PRED, LABEL[n]] += 0.5
     return np.asarray(pi / pi.sum(axis=1, keepdims=True))
 
 
@@ -44,7 +44,9 @@ def tables(kind: str) -> FloatArray:
     return np.stack([right, (np.arange(C) == 1) * ones])
 
 
-def every_path(frozen: bool) -> Iterator[tuple[float, list[int], list[FloatArray], list[FloatArray]]]:
+def every_path(
+    frozen: bool,
+) -> Iterator[tuple[float, list[int], list[FloatArray], list[FloatArray]]]:
     """The chance of each path of M draws, its rows, and the chances and proposals before each."""
     stack: list[tuple[float, list[int], list[FloatArray], list[FloatArray]]] = [(1.0, [], [], [])]
     while stack:
@@ -140,8 +142,13 @@ def test_a_value_given_between_draws_keeps_the_estimate_unbiased() -> None:
             given[:, 2:] = table[:, 6, LABEL[6]][:, None]
         found = figure_moments(
             Columns(
-                columns.values, columns.control, columns.left, columns.spread, columns.likely,
-                columns.possible, given,
+                columns.values,
+                columns.control,
+                columns.left,
+                columns.spread,
+                columns.likely,
+                columns.possible,
+                given,
             ),
             form_of("average"),
             Look(draws, 0.95, "auto"),
@@ -199,9 +206,17 @@ def test_limits_scale_with_losses_that_have_no_bound(scale: float) -> None:
     assert est.high / scale == pytest.approx(
         controlled_estimate(
             Columns(
-                np.stack([values[0] / scale, np.ones(4)]), zeros, zeros,
-                np.tile(np.diag([1.0, 0.0]), (4, 1, 1)), zeros, values[..., None],
+                np.stack([values[0] / scale, np.ones(4)]),
+                zeros,
+                zeros,
+                np.tile(np.diag([1.0, 0.0]), (4, 1, 1)),
+                zeros,
+                values[..., None],
             ),
-            form, look, (0.0, np.inf), np.ones(4, bool), "label",
+            form,
+            look,
+            (0.0, np.inf),
+            np.ones(4, bool),
+            "label",
         ).high
     )

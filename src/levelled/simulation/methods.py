@@ -13,15 +13,15 @@ from numpy.random import Generator
 
 from levelled import proposals
 from levelled._check import FloatArray, IntArray
-from levelled.campaigns.drawing.pools import looks_over
 from levelled.campaigns.figures.figures import Subject, estimate_subject
 from levelled.campaigns.figures.figures import read_once as read_figure
 from levelled.campaigns.figures.settled import SettledDraws
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate
+from levelled.estimators.intervals.limits import plan_looks
 from levelled.estimators.moments import estimator_shares, moments, ramp_of
-from levelled.looks import PlannedLook
+from levelled.looks import SHARE, PlannedLook
 from levelled.samplers import FrozenProposal
 from levelled.simulation.campaigns import term_variances
 from levelled.simulation.known import KnownLosses
@@ -306,7 +306,7 @@ def _reading(
 @cache
 def planned_looks(budget: int, pool_size: int) -> tuple[PlannedLook, ...]:
     """The looks that a campaign plans over a budget."""
-    return looks_over(budget, pool_size, LEVEL, LOOKS)
+    return plan_looks(budget, pool_size, LOOKS, SHARE * (1 - LEVEL))
 
 
 def _expected(known: KnownLosses, method: str) -> FloatArray:

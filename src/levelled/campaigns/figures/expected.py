@@ -168,10 +168,10 @@ class Expectations:
             if family.column is not None:
                 place = [*state.settings.slice_counts[family.column]].index(str(value))
             before = base.in_slice(family.column, value)[: stretch.first - 1]
-            g, start, residual, *shrunk = _shrink(
+            g, start, residual, constant, trust = _shrink(
                 base, stretch, values, likely, possible, mean, inside, before, sums, place
             )
-            self.shrunk[family, value, id(stretch.predictor)] = shrunk[0], shrunk[1]
+            self.shrunk[family, value, stretch.key] = constant, trust
             control[:, at] = g
             left[:, at] = start[:, None] - (np.cumsum(g, axis=1) - g)
             spread[at] = residual / N**2
@@ -197,7 +197,7 @@ class Expectations:
         for stretch in self._stretches(base):
             chances = learner.chances(stretch.predictor, run)
             tables, chance = self._family_tables(base, family, stretch, run, chances)
-            constant, trust = self.shrunk[family, value, id(stretch.predictor)]
+            constant, trust = self.shrunk[family, value, stretch.key]
             mean = np.einsum("nj,knj->kn", chance, tables)
             g = (constant[:, None] + trust * mean) * inside
             yield stretch, np.delete(g, stretch.taken, axis=1)
