@@ -4,8 +4,8 @@
 
 The label factor is the variance of random labels over the exact variance of the figure. The width
 factor is squared, of intervals that are read once, against random labels without a predictor, whose
-variance is known exactly, by the same rule. A second model is attached; a random fifth of the pool is a slice. Rows
-that the file has already are not measured again.
+variance is known exactly, by the same rule. A second model is attached; a random fifth of the pool
+is a slice. Rows that the file has already are not measured again.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def second_model(real: RealPool) -> np.ndarray:
     path = data_folder(None) / "pools" / f"{real.name}.second-{kind}.npz"
     if path.exists():
         return np.load(path)["proba"]
-    made = {
+    made: Any = {
         "forest": lambda: RandomForestClassifier(100, random_state=0),
         "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
         "bayes": lambda: GaussianNB(var_smoothing=0.01),
@@ -88,9 +88,7 @@ def campaigns(name: str) -> dict[str, KnownCampaign]:
     attached: dict[str, Pool] = {"second": open_pool(pa.table(ids | later))}
     labels = real.label.astype(int).tolist()
     return {
-        name: KnownCampaign.of(
-            pool, labels, metrics, kind=kind, slices=["part"], attached=attached
-        )
+        name: KnownCampaign.of(pool, labels, metrics, kind=kind, slices=["part"], attached=attached)
         for name, (kind, metrics) in CAMPAIGNS.items()
     }
 

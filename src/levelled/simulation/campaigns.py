@@ -7,7 +7,7 @@ by the pool itself.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from levelled.campaigns.log.state import CampaignState, check_labels
 from levelled.campaigns.options import NewCampaign
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import InputError
+from levelled.estimators.lure import terms
 from levelled.estimators.moments import ramped_shares_of
 from levelled.labels import Label
 from levelled.metrics.named import Metric
@@ -111,7 +112,7 @@ class KnownCampaign:
         known: Sequence[int] = (),
         attached: Mapping[str, Pool] | None = None,
         **options: Any,  # noqa: ANN401
-    ) -> "KnownCampaign":
+    ) -> Self:
         """A campaign on an open pool.
 
         Parameters
@@ -128,6 +129,14 @@ class KnownCampaign:
         first = (KnownLabels(1, items),) if items else ()
         return cls(settings, pool, told, first, attached or {})
 
+    def changed(self, **settings: Any) -> Self:  # noqa: ANN401
+        """The same with other settings."""
+        return replace(self, settings=replace(self.settings, **settings))
+
+    def tell(self, before: CampaignState, after: CampaignState) -> list[Label]:
+        """The labels of the items that were drawn between two states."""
+        return [self.labels[item.row] for item in after.draws[len(before.draws) :]]
+
     def run(self, budget: int, seed: int) -> SettledDraws:
         """All labels of a campaign up to its budget, drawn with a seed."""
         settings = replace(self.settings, budget=budget, seed=seed)
@@ -135,11 +144,11 @@ class KnownCampaign:
         answers: dict[int, Answer] = {}
         while (n := len(state.draws)) < budget:
             needed = n + 1 if settings.kind == "adaptive" else budget
-            state = apply_events(draw_events(self.pool, state, needed, at=_NOW), state)
-            for item in state.draws[n:]:
-                answers[item.draw] = Answer(self.labels[item.row], None, _NOW, 0)
-            last = len(state.draws)
-            state = replace(state, answers=answers, n_asked=last, n_settled=last)
+            drawn = apply_events(draw_events(self.pool, state, needed, at=_NOW), state)
+            for draw, label in enumerate(self.tell(state, drawn), n + 1):
+                answers[draw] = Answer(label, None, _NOW, 0)
+            last = len(drawn.draws)
+            state = replace(drawn, answers=answers, n_asked=last, n_settled=last)
         expected = Expectations(lambda *_: self.pool)
         for name, predictions in self.attached.items():
             kept = keep_frame(predictions, name, "")
@@ -203,7 +212,9 @@ class KnownCampaign:
             return self.attached[model].predictions()
         return self.pool.predictions(model or self.settings.models[0])
 
-    def subject(self, metric: Metric | None = None, model: str | None = None, **part: Any) -> Subject:  # noqa: ANN401
+    def subject(
+        self, metric: Metric | None = None, model: str | None = None, **part: str
+    ) -> Subject:
         """A figure of the campaign, by default the first; `part` as for `subject_of`."""
         metric = metric or self.settings.metrics[0]
         if model is None:
@@ -212,17 +223,35 @@ class KnownCampaign:
 
     def term_variances(self, base: SettledDraws, subject: Subject) -> FloatArray:
         """The exact variance of each term of the linearised figure, given the draws before it."""
-        truth, N = self.truth(subject), len(self.pool)
-        models = tuple(model or self.settings.models[0] for model in subject.models)
-        family = Family(subject.metric, models, subject.column)
+        truth, open_size = self.truth(subject), self.settings.open_size
         psi, found = truth.influence, []
-        for stretch, control in base.cache.expected.controls(base, family, subject.value):
-            rows = np.delete(np.arange(N), stretch.taken)
-            frozen = FrozenProposal(rows, N, stretch.weights, truth.slopes @ control)
+        family, cache = self._family(subject), base.cache.expected
+        for stretch, control in cache.controls(base, family, subject.value):
+            rows = np.delete(np.arange(len(self.pool)), stretch.taken)
+            frozen = FrozenProposal(rows, open_size, stretch.weights, truth.slopes @ control)
             drawn = base.rows[stretch.first - 1 : stretch.last]
             found.append(term_variances(frozen, psi, drawn))
-        return np.concatenate(found)[: len(base)]
+        return np.concatenate(found)[: len(base)] * (open_size / len(self.pool)) ** 2
 
     def exact_variance(self, base: SettledDraws, variances: FloatArray) -> float:
         """sum_m u_m^2 v_m: its mean over campaigns is the variance of the linearised figure."""
         return float(ramped_shares_of(base.draws) ** 2 @ variances[: len(base)])
+
+    def linear_error(self, base: SettledDraws, subject: Subject) -> float:
+        """The error of the estimated mean of `influence`, which is exactly unbiased."""
+        truth, draws = self.truth(subject), base.draws
+        columns = base.cache.expected.columns(base, self._family(subject), subject.value)
+        a = terms(
+            columns.values,
+            draws.probability,
+            draws.pool_size,
+            control=columns.control,
+            control_left=columns.left,
+        )
+        known = truth.columns[:, [item.row for item in base.known_items]].sum(axis=1)
+        T = (draws.pool_size * a @ ramped_shares_of(draws) + known) / len(self.pool)
+        return float(truth.slopes @ (T - truth.columns.mean(axis=1)))
+
+    def _family(self, subject: Subject) -> Family:
+        models = tuple(model or self.settings.models[0] for model in subject.models)
+        return Family(subject.metric, models, subject.column)

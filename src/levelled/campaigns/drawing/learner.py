@@ -17,7 +17,7 @@ import numpy as np
 from levelled._check import FloatArray, IntArray
 from levelled.campaigns.settings import CampaignSettings
 from levelled.labels import Label, class_text
-from levelled.metrics.named import Metric, PossibleLabels
+from levelled.metrics.named import Errors, Metric, PossibleLabels, Share
 from levelled.predictions import Categorical, PoolPredictions, spread_chances, verdict_table
 from levelled.samplers import FrozenProposal, RunProposal
 from levelled.sources import Pool
@@ -296,13 +296,15 @@ class Learner:
             left = np.delete(np.arange(len(run)), taken[first:last] - run.start)
             chances = self.chances(predictor, run)
             total = np.zeros(len(run))
-            control = spread = None
+            control = spread = third = None
             for drive in drives:
                 mean, variance = _moments(chances.chance, self.influence(drive, run, chances))
                 total += variance
                 if drive.is_first and metric.kind == "average":
                     control = (mean / drive.slopes[0])[left]
                     spread = np.sqrt(variance)[left] / abs(drive.slopes[0])
+                    if isinstance(metric, Errors | Share):  # of 0 and 1
+                        third = spread**2 * (1 - 2 * control)
             bound = metric.possible[1] if control is not None else np.inf
             if control is not None:
                 control = np.clip(control, *metric.possible)
@@ -313,6 +315,7 @@ class Learner:
                 control,
                 float(bound) if np.isfinite(bound) else None,
                 spread,
+                third,
             )
 
     def totals(
