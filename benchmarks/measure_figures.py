@@ -61,7 +61,7 @@ def second_model(real: RealPool) -> np.ndarray:
     path = data_folder(None) / "pools" / f"{real.name}.second-{kind}.npz"
     if path.exists():
         return np.load(path)["proba"]
-    made = {
+    made: Any = {
         "forest": lambda: RandomForestClassifier(100, random_state=0),
         "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
         "bayes": lambda: GaussianNB(var_smoothing=0.01),

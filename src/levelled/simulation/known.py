@@ -12,7 +12,7 @@ from levelled.campaigns.drawing.pools import can_adapt, fitting_model_first
 from levelled.campaigns.settings import Versions
 from levelled.errors import InputError, LevelledError
 from levelled.labels import Id
-from levelled.metrics.classification import terms
+from levelled.metrics.classification import ClassMetric, terms
 from levelled.metrics.named import ClassRatio, Metric, parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.samplers import FrozenProposal
@@ -35,7 +35,7 @@ class ClassColumns(NamedTuple):
     `chance` is what the predictions alone give to the class.
     """
 
-    ratio: str
+    ratio: ClassMetric
     positive: FloatArray
     predicted: FloatArray
     chance: FloatArray

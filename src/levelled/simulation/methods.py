@@ -74,6 +74,8 @@ class Reading(NamedTuple):
     linear_variance: float = np.nan
 
 
+Columns = Sequence[FloatArray] | FloatArray
+"""Losses and ones, or numerators and denominators."""
 Method = Callable[[KnownLosses, Sequence[int], Generator], list[Reading]]
 """Labels of known losses drawn up to the largest budget, and a reading at each of them."""
 
@@ -180,9 +182,7 @@ def ppi(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Read
     return readings
 
 
-def _tune(
-    values: Sequence[FloatArray], expected: Sequence[FloatArray], rows: IntArray, is_ratio: bool
-) -> float:
+def _tune(values: Columns, expected: Columns, rows: IntArray, is_ratio: bool) -> float:
     """The coefficient c of PPI++ from labelled values and the expected ones of all items."""
     L, f = values[0], expected[0]
     if is_ratio and values[1].any():
@@ -223,9 +223,7 @@ Estimator = Callable[[FloatArray], tuple[float, float]]
 """The estimated pool mean of some values, one for each label, and the variance of that mean."""
 
 
-def read_values(
-    known: KnownLosses, values: Sequence[FloatArray], of: Estimator, exact: float
-) -> Reading:
+def read_values(known: KnownLosses, values: Columns, of: Estimator, exact: float) -> Reading:
     """The reading of a mean of losses, or of a ratio of two means, with the normal interval.
 
     `values` are those of `KnownLosses.values`. A ratio without a denominator is undefined.
