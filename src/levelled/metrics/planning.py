@@ -27,7 +27,7 @@ from levelled.metrics.design import (
     representatives,
     weighted_quantiles,
 )
-from levelled.metrics.named import Metric, NumberLosses, parse_metric
+from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.proposals import mixture, proportional
 from levelled.scores import root_mean_squared_loss
@@ -183,7 +183,7 @@ def plan(
     """
     request = PlanRequest(parse_metric(metric), width, level, looks, expected)
     floor = between("floor (the share of uniform draws)", floor, 0, 1)
-    if not isinstance(request.metric, NumberLosses):
+    if request.metric.needs != "number":
         predictions = _as_predictions(pred, label, classes)
         score = request.metric.score(predictions)
         weights = mixture(proportional(score, allow_zero=True), floor)

@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
+from levelled.campaigns.drawing.learner import AnyPredictor, Drive, Learner, learner_of
 from levelled.campaigns.drawing.pools import (
-    FROM_ERRORS,
     as_labels,
     attach_event,
     is_judged,
     only_verdicts,
     open_attached,
 )
-from levelled.campaigns.drawing.learner import AnyPredictor, Drive, Learner, learner_of
 from levelled.campaigns.figures.settled import SettledDraws, settled_draws
 from levelled.campaigns.log.events import Drawn, Event, RoundBegun
 from levelled.campaigns.log.records import DrawnItem, KnownItem, KnownLabels, Round
@@ -37,7 +36,7 @@ from levelled.errors import CampaignError
 from levelled.estimators.lure import ranked_weights
 from levelled.labels import Label
 from levelled.losses import Reals, expected
-from levelled.metrics.named import ERROR, ClassRatio, Mean, Metric, ProbabilityLosses, Share
+from levelled.metrics.named import ERROR, Metric
 from levelled.predictions import Categorical, PoolPredictions, as_verdicts, verdict_chances
 from levelled.samplers import FrozenProposal, PoolSlices, RunProposal
 from levelled.samplers.frozen import in_pool_of
@@ -76,7 +75,7 @@ def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
     Brier scores and log losses follow from an error, and so does a label that is a number where
     the pool gives each number a probability. Ratios are driven by errors.
     """
-    if isinstance(metric, ProbabilityLosses | ClassRatio):
+    if metric.needs == "proba" or metric.kind == "ratio":
         return ERROR
     return metric if worth_of(metric, predictions) is None else ERROR
 
@@ -84,12 +83,12 @@ def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
 def worth_of(metric: Metric, predictions: PoolPredictions) -> FloatArray | None:
     """The number of each class, where the metric averages labels that are such classes."""
     known = predictions.label_proba is not None and predictions.class_index is not None
-    return metric.worth(predictions.classes) if known and isinstance(metric, Mean) else None
+    return metric.worth(predictions.classes) if known else None
 
 
 def driving_loss(metric: Metric) -> Metric:
     """The metric whose losses the draws of a campaign predict: an error where it is a ratio."""
-    return ERROR if isinstance(metric, ClassRatio) else metric
+    return ERROR if metric.kind == "ratio" else metric
 
 
 def positive_class(settings: CampaignSettings) -> str | None:
@@ -98,10 +97,10 @@ def positive_class(settings: CampaignSettings) -> str | None:
     Its chance follows from the chance of an error, so errors must be what is learnt; or the class
     itself is what the first metric counts.
     """
-    if isinstance(settings.metrics[0], Share):
+    if settings.metrics[0].is_share:
         return settings.metrics[0].positive
-    ratios = [one for one in settings.metrics if isinstance(one, ClassRatio)]
-    learns_errors = isinstance(settings.metrics[0], FROM_ERRORS)
+    ratios = [one for one in settings.metrics if one.kind == "ratio" and one.positive]
+    learns_errors = settings.metrics[0].from_errors
     return ratios[0].positive if ratios and learns_errors else None
 
 
@@ -251,7 +250,7 @@ class _Maker:
         metric, predictions = self.settings.metrics[0], items.predictions
         covariates, driving = Covariates.scaled(items.columns, scaling), driving_loss(metric)
         share = _class_share(positive_class(self.settings), predictions)
-        if share is not None and isinstance(metric, Share):
+        if share is not None and metric.is_share:
             share = ClassShare(share.predicted)
         bound, learnt = driving.possible[1], learnt_metric(metric, predictions)
         largest = float(bound) if np.isfinite(bound) else None
@@ -279,10 +278,10 @@ def _features(predictions: PoolPredictions) -> FloatArray | None:
 def _aim(metric: Metric, has_control: bool, predictions: PoolPredictions) -> Aim:
     """A metric that the draws are to serve, as it follows from errors."""
     share = _class_share(metric.positive, predictions)
-    if isinstance(metric, ClassRatio) and share is not None:
+    if metric.kind == "ratio" and share is not None:
         outcomes = [of_part for _, of_part in metric.pairs([], [], 1, {}).unseen]
         return RatioAim(share, np.array(outcomes), has_control)
-    if isinstance(metric, ProbabilityLosses):
+    if metric.needs == "proba":
         return AverageAim(*_given_error(metric, predictions), has_control)
     return AverageAim(0.0, 1.0, 0.0, has_control)
 

@@ -22,7 +22,7 @@ from levelled.errors import CampaignError, PoolError
 from levelled.estimators.intervals.limits import plan_looks, plan_without_budget
 from levelled.labels import Label, class_texts, list_names
 from levelled.looks import SHARE, PlannedLook
-from levelled.metrics.named import ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
+from levelled.metrics.named import Metric
 from levelled.metrics.planning import check_range
 from levelled.predictions import Categorical, PoolPredictions, as_verdicts
 from levelled.sources import Pool, open_pool
@@ -30,8 +30,6 @@ from levelled.sources.files import is_address
 
 _MOST_LOOKS = 100  # guard: planning them takes time, and more of them only cost width
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
-FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)
-"""Metrics whose losses follow from an error of the predicted class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,7 +454,7 @@ def _lacks_chances(metric: Metric, predictions: PoolPredictions) -> bool:
 def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
     """True if the pool says something about the losses of a metric that can be learnt."""
     knows = (predictions.proba, predictions.surrogate, predictions.loss_hat, predictions.features)
-    rated = isinstance(metric, Mean) and predictions.number is not None
+    rated = metric.is_mean and predictions.number is not None
     known = rated or any(column is not None for column in knows)
     return (known or only_verdicts(metric, predictions)) and metric.possible[0] > -np.inf
 
@@ -516,7 +514,7 @@ def check_guarantee(settings: CampaignSettings) -> None:
     if not settings.is_finite:
         return
     first, unbounded = settings.metrics[0], [one for one in settings.metrics if one.bounds is None]
-    if not isinstance(first, Errors | Share):
+    if not first.is_indicator:
         why = f"is for errors: name error, accuracy or share:CLASS first, and not {first.name}"
     elif unbounded:
         why = f"needs bounds for every metric, and {unbounded[0].name} has none"
@@ -535,7 +533,7 @@ def check_guarantee(settings: CampaignSettings) -> None:
 def check_drive(settings: CampaignSettings, predictions: PoolPredictions) -> None:
     """Refuse to balance metrics that cannot be balanced."""
     choice("drive", settings.drive, ("first", "worst"))
-    others = [one.name for one in settings.metrics if not isinstance(one, FROM_ERRORS)]
+    others = [one.name for one in settings.metrics if not one.from_errors]
     if settings.drive == "first":
         return
     if len(settings.metrics) < 2:

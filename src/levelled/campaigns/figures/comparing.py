@@ -123,7 +123,7 @@ def find_metrics(settings: CampaignSettings, name: str | None) -> list[Metric]:
 def find_metric(settings: CampaignSettings, name: str | None) -> Metric:
     """The metric of this name, or the first."""
     for metric in settings.metrics:
-        if name in (None, metric.name):
+        if name is None or metric.is_called(name):
             return metric
     there = ", ".join(settings.metric_names)
     raise CampaignError(f"{settings.name!r} does not estimate {name!r}, but {there}.")

@@ -33,9 +33,9 @@ from levelled.estimators.record import SURE
 from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
-from levelled.metrics.controlled import Form, controlled_estimate
 from levelled.metrics.comparison import Figure, ratio_difference
-from levelled.metrics.named import ERROR, Errors, Metric, Share, own_module
+from levelled.metrics.controlled import Form, controlled_estimate
+from levelled.metrics.named import ERROR, Metric, own_module
 from levelled.metrics.predicted import (
     COLUMNS,
     has_slice_columns,
@@ -526,7 +526,7 @@ def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
     finite = state.settings.is_finite or (
         bool(subject.tested) and state.budgets_of(1)[0] < state.settings.pool_size
     )
-    if not (finite and whole and isinstance(subject.metric, Errors | Share)):
+    if not (finite and whole and subject.metric.is_indicator):
         return False
     return subject.has_control and set(hedged.COLUMNS) <= set(base.draws.design or {})
 
@@ -723,7 +723,7 @@ def _known_total(base: SettledDraws, subject: Subject) -> tuple[int, float]:
 def _quantity_notes(base: SettledDraws, subject: Subject, est: Estimate) -> tuple[str, ...]:
     """A warning where the classes of a figure of errors look like quantities."""
     metric = subject.metric
-    if not isinstance(metric, Errors) or subject.column is not None or est.value is None:
+    if metric.loss != "zero_one" or subject.column is not None or est.value is None:
         return ()
     risk, labels = 1 - est.value if metric.complemented else est.value, base.labels
     pred = base.predicted(subject.model)[base.labelable]
