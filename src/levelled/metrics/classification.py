@@ -365,7 +365,7 @@ def macro(
     """
     sample = ClassSample.of(labels, pred, draws, **options)
     chosen = _choose(sample, over)
-    return _mean([class_pairs(metric, sample, name, beta) for name in chosen], sample)
+    return mean_estimate([class_pairs(metric, sample, name, beta) for name in chosen], sample)
 
 
 def balanced_accuracy(
@@ -384,7 +384,7 @@ def balanced_accuracy(
     sample = ClassSample.of(labels, pred, draws, **options)
     seen = [sample.classes[number] for number in np.unique(sample.label)]
     over = sample.classes if sample.declared else tuple(seen)
-    mean = _mean([class_pairs("recall", sample, name) for name in over], sample)
+    mean = mean_estimate([class_pairs("recall", sample, name) for name in over], sample)
     missing = [name for name in sample.classes if name not in over]
     if missing and sample.n_left:
         note = f"predicted but not among the labels yet, so left out: {list_names(missing)}"
@@ -436,15 +436,18 @@ def micro(
     return ratio_estimate(together, replace(sample, interval=interval))
 
 
-def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
+def mean_estimate(parts: Sequence[Pairs], sample: Look) -> Estimate:
     """The plain mean of ratios; undefined while one of them is."""
     choice("interval", sample.interval, ("auto", "wilson", "none"))
     low, high = np.mean([part.possible for part in parts], axis=0).tolist()
-    missing = [part for part in parts if not part.denominator.any()]
+    missing = [part for part in parts if not part.total[1] > 0]
     if missing:
         first = missing[0]
         return undefined_estimate(sample, (low, high), first.what, final=first.settled)
-    ratios = [draws_ratio(part.numerator, part.denominator, sample.draws) for part in parts]
+    ratios = [
+        draws_ratio(part.numerator, part.denominator, sample.draws, part.known_before)
+        for part in parts
+    ]
     value, joint = mean_of_ratios(ratios, sample.draws.probability)
 
     def asymptotic() -> Limits:

@@ -279,11 +279,15 @@ class Metric:
         return np.asarray(both.reshape(2 * len(self.parts), -1, n_labels))
 
     def pairs(
-        self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
+        self,
+        labels: ItemValues,
+        pred: ItemValues,
+        pool_size: int,
+        pred_counts: Mapping[str, int] | None,
     ) -> Pairs:
         """A ratio's values, with what the unlabelled items may still add to them.
 
-        `pred_counts` says how often each class is predicted in the whole pool.
+        `pred_counts` says how often each class is predicted in the whole pool, if that is known.
 
         >>> metric = parse_metric("precision:spam")
         >>> pairs = metric.pairs(["ham"], ["spam"], 10, {"ham": 6, "spam": 4})
@@ -519,6 +523,15 @@ def parse_metric(
     return _ENTRIES[pattern](name=name, **_fields(name, words, keys))
 
 
+def figure(name: str) -> Metric:
+    """The metric of this name: its columns, and how they make the figure.
+
+    >>> figure("f1:spam").values(["spam", "ham"], ["spam", "spam"])
+    Values(losses=array([2., 0.]), denominators=array([2., 1.]))
+    """
+    return parse_metric(name)
+
+
 def _fields(name: str, words: Mapping[str, str], keys: Sequence[str]) -> dict[str, Any]:
     """The fields that the words after the colons of a name set."""
     found: dict[str, Any] = {}
@@ -556,8 +569,10 @@ class Mean(Metric):
 
     def tables(self, items: PossibleLabels) -> FloatArray:
         """The labels [2, n, J] as numbers within the bounds, and ones."""
-        worth = self.worth(items.classes) if items.numbers is None else self._clip(items.numbers)
-        table = np.broadcast_to(np.asarray(worth), (len(items), np.shape(worth)[-1]))
+        worth = np.asarray(
+            self.worth(items.classes) if items.numbers is None else self._clip(items.numbers)
+        )
+        table = np.broadcast_to(worth, (len(items), worth.shape[-1]))
         return np.stack([table, np.ones_like(table)])
 
     def worth(self, classes: Sequence[str] | None) -> FloatArray | None:
@@ -642,12 +657,16 @@ class ClassRatio(Metric):
         object.__setattr__(self, "d_max", float(most))
 
     def pairs(
-        self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
+        self,
+        labels: ItemValues,
+        pred: ItemValues,
+        pool_size: int,
+        pred_counts: Mapping[str, int] | None,
     ) -> Pairs:
         """The values, with what the unlabelled items may still add to them."""
         y, p = self._indicators(labels, pred)
-        predicted = pred_counts.get(self.positive, 0)
-        unlabelled = predicted - int(p.sum())
+        predicted = None if pred_counts is None else pred_counts.get(self.positive, 0)
+        unlabelled = 0 if predicted is None else predicted - int(p.sum())
         if not 0 <= unlabelled <= pool_size - len(labels):
             raise InputError(
                 f"pred_counts do not fit {len(labels)} labels of a pool of {pool_size}: they leave "
@@ -751,7 +770,11 @@ class Kappa(Metric):
         return -_largest(self.shares)
 
     def pairs(
-        self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
+        self,
+        labels: ItemValues,
+        pred: ItemValues,
+        pool_size: int,
+        pred_counts: Mapping[str, int] | None,
     ) -> Pairs:
         """The values, with what the unlabelled items may still add to them."""
         from levelled.metrics.ratios import Pairs
@@ -766,7 +789,7 @@ class Kappa(Metric):
         (other,) = (name for name in chance if name != self.positive)
         both = [(label, chance[label]) for label in (other, self.positive)]
         predicted = int(np.count_nonzero(as_classes("pred", pred) == self.positive))
-        unlabelled = max(pred_counts.get(self.positive, 0) - predicted, 0)
+        unlabelled = max((pred_counts or {}).get(self.positive, 0) - predicted, 0)
         unseen = [
             (n, [(float(label != verdict), d) for label, d in both])
             for n, verdict in ((unlabelled, self.positive), (left - unlabelled, other))
@@ -808,7 +831,11 @@ class OwnLosses(Metric):
         return [*values]
 
     def pairs(
-        self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
+        self,
+        labels: ItemValues,
+        pred: ItemValues,
+        pool_size: int,
+        pred_counts: Mapping[str, int] | None,
     ) -> Pairs:
         """The values, with what the unlabelled items may still add to them."""
         if self.d_max is None:
@@ -838,7 +865,7 @@ class OwnLosses(Metric):
         if len(values) == 1:
             return Values(_within_bounds(self, values[0]))
         A, D = values
-        if not np.all((A >= 0) & (A <= D) & (self.d_max >= D)):
+        if not np.all((A >= 0) & (A <= D) & (float(self.d_max or 0) >= D)):
             raise LossError(
                 f"{self.name} must return 0 <= numerator <= denominator <= {self.d_max:g} (most)."
             )

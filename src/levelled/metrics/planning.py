@@ -228,6 +228,13 @@ def plan_pool(
         )
     metric.require(predictions)
     pool = ClassPool.of(predictions)
+    counts = np.bincount(pool.pred, minlength=len(pool.classes)).tolist()
+    metric = metric.of_pool(dict(zip(pool.classes, counts, strict=True)), pool.classes)
+    if len(metric.parts) > 1 or metric.root:
+        raise InputError(
+            f"{metric.name} cannot be planned itself: plan for {metric.parts[0].name}, or another "
+            f"one of its parts."
+        )
     rows, count = pool.representatives(weights, metric)
     losses, denominators = pool.tables(metric, rows)
     if denominators is not None and not denominators.any():
@@ -289,7 +296,7 @@ def _summarise(
         raise InputError(f"Nothing can be planned for {N} items: give two or more.")
     design = Design.of(count, q)
     values = np.array([design.value(each) for each in outcomes])
-    values = 1 - values if metric.complemented else values
+    values = metric.link(values) if metric.complemented else values
     if request.expected is not None:
         # Refuse a value that no distribution of the labels gives, or nearly so.
         low, high = float(values.min()), float(values.max())

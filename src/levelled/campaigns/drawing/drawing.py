@@ -75,7 +75,7 @@ def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
     Brier scores and log losses follow from an error, and so does a label that is a number where
     the pool gives each number a probability. Ratios are driven by errors.
     """
-    if metric.needs == "proba" or metric.kind == "ratio":
+    if metric.loss in ("log_loss", "brier") or metric.kind == "ratio":
         return ERROR
     return metric if worth_of(metric, predictions) is None else ERROR
 
@@ -281,7 +281,7 @@ def _aim(metric: Metric, has_control: bool, predictions: PoolPredictions) -> Aim
     if metric.kind == "ratio" and share is not None:
         outcomes = [of_part for _, of_part in metric.pairs([], [], 1, {}).unseen]
         return RatioAim(share, np.array(outcomes), has_control)
-    if metric.needs == "proba":
+    if metric.loss in ("log_loss", "brier"):
         return AverageAim(*_given_error(metric, predictions), has_control)
     return AverageAim(0.0, 1.0, 0.0, has_control)
 
