@@ -69,11 +69,8 @@ def estimate(
     if every is not None and found.needs == "pred":
         counts = Counter(class_texts([*(every.of(np.arange(draws.pool_size)) or ())]))
         found = found.of_pool(counts, names)
-    elif found.needs == "pred":
-        seen = Counter(class_texts([*told, *pred]))
-        found = (
-            found if found.kind == "average" or found.complemented else found.of_pool(seen, names)
-        )
+    elif found.kind == "ratio" and not found.complemented and found.needs == "pred":
+        found = found.of_pool(Counter(class_texts([*told, *pred])), names)
     look = Look(draws, level, interval)
     extra = _known_sums(found, known)
     if found.kind == "average":
@@ -108,7 +105,7 @@ def _controlled(
     P = len(metric.parts)
     bounds = metric.possible if metric.kind == "average" else (0.0, 1.0)
     form = Form(np.full(P, 1 / P), means, bounds, counts_errors=bool(np.isfinite(bounds[1])))
-    units = (columns.values[P:] > 0).any(axis=0)
+    units = np.asarray((columns.values[P:] > 0).any(axis=0))
     return controlled_estimate(columns, form, look, possible, units, what)
 
 

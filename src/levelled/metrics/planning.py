@@ -188,6 +188,8 @@ def plan(
         score = request.metric.score(predictions)
         weights = mixture(proportional(score, allow_zero=True), floor)
         return plan_pool(request, predictions, weights)
+    if request.metric.root or request.metric.loss is None:
+        raise InputError(f"{request.metric.name} cannot be planned: plan for mse or mae.")
     root = root_mean_squared_loss(pred, label, loss=request.metric.loss)
     weights = mixture(proportional(root, allow_zero=True), floor)
     if label is None or not root.any():
@@ -230,7 +232,7 @@ def plan_pool(
     pool = ClassPool.of(predictions)
     counts = np.bincount(pool.pred, minlength=len(pool.classes)).tolist()
     metric = metric.of_pool(dict(zip(pool.classes, counts, strict=True)), pool.classes)
-    if len(metric.parts) > 1 or metric.root:
+    if len(metric.parts) > 1:
         raise InputError(
             f"{metric.name} cannot be planned itself: plan for {metric.parts[0].name}, or another "
             f"one of its parts."
