@@ -58,8 +58,10 @@ def every_path(
         spread = np.ones(N) if frozen else 0.2 + np.sqrt(pi.max(axis=1) * (1 - pi.max(axis=1)))
         q = np.where(np.isin(np.arange(N), rows), 0.0, spread)
         q /= q.sum()
-        for n in np.flatnonzero(q):
-            stack.append((chance * q[n], [*rows, int(n)], [*before, pi], [*proposals, q]))
+        stack += [
+            (chance * q[n], [*rows, int(n)], [*before, pi], [*proposals, q])
+            for n in np.flatnonzero(q)
+        ]
 
 
 def columns_of(
@@ -168,8 +170,10 @@ def _given_paths() -> Iterator[tuple[float, list[int], list[FloatArray], list[Fl
         gone = [*rows, 6] if len(rows) >= 2 else rows
         q = np.where(np.isin(np.arange(N), gone), 0.0, 0.3 + pi[:, 0])
         q /= q.sum()
-        for n in np.flatnonzero(q):
-            stack.append((chance * q[n], [*rows, int(n)], [*before, pi], [*proposals, q]))
+        stack += [
+            (chance * q[n], [*rows, int(n)], [*before, pi], [*proposals, q])
+            for n in np.flatnonzero(q)
+        ]
 
 
 def test_the_naive_mean_fails_in_the_same_harness() -> None:

@@ -407,6 +407,8 @@ class Drive:
     model: str
     slopes: tuple[float, float] = (1.0, 0.0)
     is_first: bool = True
+    of: str = ""
+    """The name of the campaign's metric, of which it may be a part."""
 
 
 def learner_of(pool: Pool, settings: CampaignSettings) -> Learner:

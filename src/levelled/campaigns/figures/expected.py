@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,7 @@ class Expectations:
     def columns(self, base: SettledDraws, family: Family, value: str | None) -> Columns:
         """The columns of a family in one slice, or in the whole pool, for settled draws."""
         state, n = base.state, len(base)
-        K = 2 * len(family.models)
+        K = 2 * len(family.models) * len(family.metric.parts)
         values = self._values(base, family, value)
         control, left, likely = (np.zeros((K, n)) for _ in range(3))
         spread, possible = np.zeros((n, K, K)), []
@@ -205,9 +206,9 @@ class Expectations:
     def _values(self, base: SettledDraws, family: Family, value: str | None) -> FloatArray:
         """A of each model, then D of each."""
         inside = base.in_slice(family.column, value) & base.labelable
-        pairs = [base.losses(family.metric, model) for model in family.models]
-        above = [A * inside for A, _ in pairs]
         is_ratio = family.metric.kind == "ratio"
+        pairs = [base.losses(*one) for one in product(family.metric.parts, family.models)]
+        above = [A * inside for A, _ in pairs]
         below = [D * inside if is_ratio else inside.astype(np.float64) for _, D in pairs]
         return np.stack([*above, *below])
 
@@ -293,11 +294,12 @@ class Expectations:
         rows: IntArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """The columns [K, n, J] of a run for each label, and the chance [n, J] of each."""
-        both = [
-            family.metric.tables(
-                replace(self._items(base, run, model, rows), numbers=chances.numbers)
-            )
+        items = {
+            model: replace(self._items(base, run, model, rows), numbers=chances.numbers)
             for model in family.models
+        }
+        both = [
+            part.tables(items[model]) for part, model in product(family.metric.parts, family.models)
         ]
         tables = np.stack([one[0] for one in both] + [one[1] for one in both])
         chance = chances.chance
@@ -338,7 +340,7 @@ class Expectations:
             order = {name: at for at, name in enumerate(state.settings.slice_counts[family.column])}
             codes = np.array([order[name] for name in values.values])[values.codes]
             S = len(order)
-        K = 2 * len(family.models)
+        K = 2 * len(family.models) * len(family.metric.parts)
         sums = StretchSums(
             np.zeros((K, S)),
             np.zeros(S),
