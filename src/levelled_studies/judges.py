@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +19,7 @@ from numpy.random import Generator
 from levelled._check import BoolArray, choice
 from levelled._optional import optional
 from levelled.campaigns.figures.figures import read_once
-from levelled.metrics.judging import Kappa
-from levelled.metrics.named import ClassRatio, Metric
+from levelled.metrics.named import Metric, parse_metric
 from levelled.reports import plots
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, known_losses
 from levelled.simulation.methods import LEVEL, planned_looks
@@ -182,17 +181,15 @@ def _read(pool: JudgedPool, known: KnownLosses, rng: Generator) -> list[tuple[bo
         for look in planned_looks(pool.budget, len(known)):
             est = read_once(base.first(look.n), subject, look.level, "auto")
             covers, width = covers and est.low <= truth <= est.high, est.high - est.low
-        readings.append((covers, width * (metric.scale if isinstance(metric, Kappa) else 1.0)))
+        readings.append((covers, width * abs(metric.slope)))
     return readings
 
 
 @cache
 def _metrics(counts: tuple[tuple[str, int], ...]) -> list[Metric]:
     """The metrics of `_FIGURES`."""
-    ratios: tuple[Literal["recall", "specificity", "precision"], ...]
-    ratios = ("recall", "specificity", "precision")
-    classes = [ClassRatio(name=one, ratio=one, positive="yes", d_max=1.0) for one in ratios]
-    return [*classes, Kappa.of(dict(counts), "yes")]
+    ratios = ("recall:yes", "specificity:yes", "precision:yes")
+    return [*map(parse_metric, ratios), parse_metric("kappa").of_pool(dict(counts))]
 
 
 def claims(table: pa.Table, settings: JudgeSettings) -> list[Claim]:
