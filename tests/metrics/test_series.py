@@ -96,7 +96,7 @@ def test_no_metric_is_left_out() -> None:
         if inspect.isfunction(value := getattr(metrics, name))
         and "draws" in inspect.signature(value).parameters
     }
-    assert takes_draws == {*CASES, "compare_all"}
+    assert takes_draws == {*CASES, "compare_all", "estimate"}
 
 
 def test_an_index_that_is_not_of_rows_is_nothing_to_judge_by() -> None:
