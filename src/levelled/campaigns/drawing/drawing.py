@@ -26,7 +26,13 @@ from levelled.campaigns.drawing.pools import (
     only_verdicts,
     open_attached,
 )
-from levelled.campaigns.drawing.learner import AnyPredictor, Drive, Learner, learner_of
+from levelled.campaigns.drawing.learner import (
+    AnyPredictor,
+    Drive,
+    Learner,
+    learner_of,
+    restore_predictor,
+)
 from levelled.campaigns.figures.settled import SettledDraws, settled_draws
 from levelled.campaigns.log.events import Drawn, Event, RoundBegun
 from levelled.campaigns.log.records import DrawnItem, KnownItem, KnownLabels, Round
@@ -320,7 +326,7 @@ def _begin_round(pool: Pool, state: CampaignState) -> Round:
     rows = np.append(base.rows[base.labelable], [item.row for item in known]).astype(np.int64)
     labels = [one for one in base.labels if one is not None] + [item.label for item in known]
     earlier = next((one.predictor for one in reversed(state.rounds) if one.predictor), None)
-    before = None if earlier is None else learner.restore(earlier)
+    before = None if earlier is None else restore_predictor(earlier)
     predictor = learner.fit(rows, labels, weights, before, int(base.labelable.sum()))
     taken = taken_rows([item.row for item in state.draws], state.known)
     drives = [
@@ -385,7 +391,7 @@ def count_surprises(
         if not len(at):
             continue
         run = learner.at(base.rows[at])
-        predictor = learner.first_predictor if plain is None else learner.restore(plain)
+        predictor = learner.first_predictor if plain is None else restore_predictor(plain)
         chances = learner.chances(predictor, run)
         psi = learner.influence(drive, run, chances)
         likely = np.take_along_axis(psi, chances.chance.argmax(axis=1)[:, None], axis=1)[:, 0]
@@ -410,7 +416,7 @@ def proposal_of(
         replace(one, slopes=(float(slopes[0]), float(slopes[1])))
         for one, slopes in zip(drives_of(settings), plain["drive"], strict=True)
     ]
-    return learner.proposal(learner.restore(plain), drives, taken, begun.floor)
+    return learner.proposal(restore_predictor(plain), drives, taken, begun.floor)
 
 
 def taken_rows(

@@ -201,10 +201,6 @@ class Learner:
             return prior_number_predictor(self.scaling)
         return prior_label_predictor(self.scaling)
 
-    def restore(self, plain: Mapping[str, Any]) -> AnyPredictor:
-        """The predictor of a round in the log."""
-        return (NumberPredictor if self.is_numeric else LabelPredictor).from_json(plain)
-
     def fit(
         self,
         rows: IntArray,
@@ -369,6 +365,11 @@ class Drive:
     model: str
     slopes: tuple[float, float] = (1.0, 0.0)
     is_first: bool = True
+
+
+def restore_predictor(plain: Mapping[str, Any]) -> AnyPredictor:
+    """The predictor of a round in the log."""
+    return (NumberPredictor if "mean" in plain else LabelPredictor).from_json(plain)
 
 
 def learner_of(pool: Pool, settings: CampaignSettings) -> Learner:

@@ -19,7 +19,13 @@ from levelled.campaigns.drawing.drawing import (
     proposal_of,
     taken_rows,
 )
-from levelled.campaigns.drawing.learner import AnyPredictor, Chances, ItemRun, Learner, learner_of
+from levelled.campaigns.drawing.learner import (
+    AnyPredictor,
+    Chances,
+    ItemRun,
+    learner_of,
+    restore_predictor,
+)
 from levelled.campaigns.drawing.pools import open_attached
 from levelled.campaigns.figures.settled import SettledDraws
 from levelled.campaigns.log.state import CampaignState
@@ -163,7 +169,7 @@ class Expectations:
         weights = ranked_weights(base.draws.probability[: first - 1], base.draws.pool_size)
         if is_recorded:
             assert begun is not None and begun.predictor is not None
-            predictor = learner.restore(begun.predictor)
+            predictor = restore_predictor(begun.predictor)
             frozen = proposal_of(pool, settings, begun, taken)
         else:
             known = [item for one in state.known if one.first <= first for item in one.items]
