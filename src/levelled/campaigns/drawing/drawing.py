@@ -349,16 +349,14 @@ def drives_of(settings: CampaignSettings) -> list[Drive]:
             known = metric.of_pool(settings.pred_counts.get(model, {}), classes)
             # A mean over classes is served by serving each of them.
             is_first = not (at or place)
-            every.append([Drive(one, model, is_first=is_first, of=metric.name) for one in known.parts])
+            every.append(
+                [Drive(one, model, is_first=is_first, of=metric.name) for one in known.parts]
+            )
     named = {name.strip() for name in settings.drive.split(",")}
     if settings.drive == "first":
         every = every[:1]
     elif settings.drive != "balanced":
-        every = [
-            one
-            for one in every
-            if str(one[0].of and one[0].of.name) in named and one[0].model == models[0]
-        ]
+        every = [one for one in every if one[0].of in named and one[0].model == models[0]]
     return [*chain.from_iterable(every)]
 
 

@@ -225,8 +225,7 @@ class Learner:
     def restore(self, plain: Mapping[str, Any]) -> AnyPredictor:
         """The predictor of a round in the log."""
         if id(plain) not in self._restored:
-            kind = NumberPredictor if self.is_numeric else LabelPredictor
-            _keep(self._restored, id(plain), (plain, kind.from_json(plain)), _MOST_RESTORED)
+            _keep(self._restored, id(plain), (plain, restore_predictor(plain)), _MOST_RESTORED)
         return self._restored[id(plain)][1]
 
     def fit(
@@ -409,6 +408,11 @@ class Drive:
     is_first: bool = True
     of: str = ""
     """The name of the campaign's metric, of which it may be a part."""
+
+
+def restore_predictor(plain: Mapping[str, Any]) -> AnyPredictor:
+    """The predictor of a round in the log."""
+    return (NumberPredictor if "mean" in plain else LabelPredictor).from_json(plain)
 
 
 def learner_of(pool: Pool, settings: CampaignSettings) -> Learner:

@@ -11,9 +11,9 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray, between
 from levelled.campaigns.drawing.drawing import driver_of, frozen_proposal, taken_rows
-from levelled.campaigns.drawing.learner import AnyPredictor, learner_of
+from levelled.campaigns.drawing.learner import AnyPredictor, learner_of, restore_predictor
 from levelled.campaigns.drawing.pools import choose_kind, fitting_model_first
-from levelled.campaigns.figures.expected import Expectations, Family
+from levelled.campaigns.figures.expected import Expectations, Family, PoolAt
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.records import Round
 from levelled.campaigns.log.state import CampaignState
@@ -214,7 +214,7 @@ def _ordered(effects: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
 
 
 def predictor_of(
-    state: CampaignState, pool_at: Callable[[CampaignState, int], Pool], cache: FigureCache
+    state: CampaignState, pool_at: PoolAt, cache: FigureCache
 ) -> CampaignPredictor | None:
     """The predictor of a campaign and its record; None without an adaptive round."""
     rounds = tuple(one for one in state.rounds if one.predictor is not None)
@@ -233,9 +233,9 @@ def predictor_of(
     pool = partial(pool_at, state, last)
     restored: LossPredictor | AnyPredictor
     if settings.versions.predictor > 1:
-        family = Family(metric, settings.models[:1], None)
-        predicted = Expectations(pool_at).columns(base, family, None).control[0, at]
-        restored = learner_of(pool(), settings).restore(newest)
+        restored = restore_predictor(newest)
+        predicted = _predictions(base, metric, pool_at, cache)[at]
+        at, predicted = at[~np.isnan(predicted)], predicted[~np.isnan(predicted)]
     else:  # draws before the first round have no control
         predicted = np.array([state.draws[int(i)].design["control"] for i in at])
         restored = LossPredictor.from_json(newest)
@@ -249,6 +249,23 @@ def predictor_of(
         state,
         pool,
     )
+
+
+def _predictions(
+    base: SettledDraws, metric: Metric, pool_at: PoolAt, cache: FigureCache
+) -> FloatArray:
+    """The loss that was expected of each draw; without the pool what the log tells, else NaN."""
+    settings = base.state.settings
+    family = Family(metric, settings.models[:1], None)
+    if cache.expected is None:
+        cache.expected = Expectations(pool_at)
+    try:
+        found: FloatArray = cache.expected.columns(base, family, None).control[0]
+    except LevelledError:  # the control on record is that of the first metric
+        items = base.state.draws[: len(base)] if metric is settings.metrics[0] else ()
+        found = np.full(len(base), np.nan)
+        found[: len(items)] = [item.design.get("control", np.nan) for item in items]
+    return found
 
 
 def learnt_sections(learnt: CampaignPredictor | None) -> Iterator[Section]:
