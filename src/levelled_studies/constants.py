@@ -25,14 +25,16 @@ from numpy.random import Generator
 from levelled import looks
 from levelled._check import FloatArray
 from levelled._optional import optional
+from levelled.campaigns.figures.expected import Expectations
+from levelled.campaigns.figures.figures import Subject, read_once
+from levelled.campaigns.figures.settled import SettledDraws
 from levelled.estimators import estimate
 from levelled.estimators.intervals import wealth
 from levelled.estimators.intervals.limits import plan_looks
 from levelled.looks import PlannedLook
 from levelled.reports import plots
 from levelled.simulation import KnownLosses, known_losses
-from levelled.simulation.methods import LEVEL, LOOKS, Trajectory, draw_frozen, draw_in_rounds
-from levelled.surrogates import driver
+from levelled.simulation.methods import LEVEL, LOOKS
 from levelled_studies.efficiency.pools import load_losses
 from levelled_studies.learning.page import replace_section
 from levelled_studies.real_pools import load_real_pool
@@ -62,12 +64,14 @@ class Constant:
     @property
     def changes_pools(self) -> bool:
         """True if pools are prepared with it, before the first draw."""
-        return self.place.startswith(("surrogates.covariates.", "predictions."))
+        of_pools = tuple(f"{_PREDICTOR}.{name}" for name in _OF_POOLS)
+        prefixes = ("surrogates.covariates.", "predictions.")
+        return self.place.startswith(prefixes) or self.place in of_pools
 
     @property
     def changes_draws(self) -> bool:
         """True if campaigns draw by it."""
-        return not self.place.startswith(("estimators.", "looks."))
+        return not self.place.startswith(("estimators.", "looks.", "metrics."))
 
     @property
     def value(self) -> Any:  # noqa: ANN401
@@ -115,15 +119,24 @@ def _moved(place: str, half: object, twice: object, group: str = "campaign") -> 
     return Constant(place, group, {place: half}, {place: twice})
 
 
-_GRID = _value("surrogates.predictor._BACKGROUND")
+_PREDICTOR = "surrogates.label_predictor"
+_OF_POOLS = ("_LEAST", "_MOST", "_BINS")
+"""Constants of the predictor by which a pool is prepared."""
+_GRID = _value(f"{_PREDICTOR}._BACKGROUND")
 _NEAR = np.array(_value(f"{_INTERVALS}.betting._STAKES_NEAR"))
 _FAR = np.array(_value(f"{_INTERVALS}.betting._STAKES_FAR"))
 
 
 def _background(shares: FloatArray, power: float = -0.25) -> Values:
     """Another grid of background shares, or another prior of them."""
-    place = "surrogates.predictor._BACKGROUND"
+    place = f"{_PREDICTOR}._BACKGROUND"
     return {place: shares, f"{place}_PRIOR": shares**power}
+
+
+def _first_fit(labels: int) -> Values:
+    """Another number of labels before the first fit."""
+    places = ("surrogates.driver._FIRST_FIT", "campaigns.drawing.learner._FIRST_FIT")
+    return dict.fromkeys(places, labels)
 
 
 def _stakes(near: FloatArray, far: FloatArray) -> Values:
@@ -154,39 +167,43 @@ def _hedged_candidates(times: float) -> Values:
     return {place: int(times * _value(place)) for place in places}
 
 
+def _everywhere(name: str, half: float, twice: float, *modules: str) -> Constant:
+    """A constant that several modules have under the same name."""
+    places = [f"{module}.{name}" for module in modules]
+    sides = ({place: times * _value(place) for place in places} for times in (half, twice))
+    return Constant(places[0], "interval", *sides)
+
+
 CONSTANTS = (
-    *_scaled("surrogates.covariates", "_SLOPE _LEAST"),
-    _moved("surrogates.covariates._MOST", 0.25, 0.9),
+    *_scaled("surrogates.covariates", "_SLOPE"),
+    *_scaled(_PREDICTOR, "_LEAST _BINS"),
+    _moved(f"{_PREDICTOR}._MOST", 0.25, 0.9),
     *_scaled(
-        "surrogates.predictor",
-        "_RIDGE_INTERCEPT _RIDGE_SCORES _RIDGE_EXTRA _COST _LEAST_SHARE _FIRST_BACKGROUND "
-        "_PRIOR_LABELS _LEAST_ERRORS",
+        _PREDICTOR,
+        "_RIDGE_ALPHA _RIDGE_SCORES _RIDGE_CLASSES _RIDGE_FEATURES _RIDGE_SLOPES _RIDGE_STEPS "
+        "_COST _LEAST_SHARE _FIRST_BACKGROUND _PRIOR_LABELS _LEAST_ERRORS",
     ),
     Constant(
-        "surrogates.predictor._BACKGROUND",
+        f"{_PREDICTOR}._BACKGROUND",
         half=_background(_GRID[::2]),
         twice=_background(np.geomspace(0.001, 1, 13)),
     ),
     Constant(
-        "surrogates.predictor._BACKGROUND_PRIOR",
+        f"{_PREDICTOR}._BACKGROUND_PRIOR",
         half=_background(_GRID, -0.125),
         twice=_background(_GRID, -0.5),
     ),
-    *_scaled("surrogates.driver", "_LEAST_FLOOR _HALVED_AT _FIRST_FIT _ROUNDS"),
+    *_scaled("surrogates.driver", "_LEAST_FLOOR _HALVED_AT _ROUNDS"),
+    Constant("surrogates.driver._FIRST_FIT", half=_first_fit(5), twice=_first_fit(20)),
     _moved("surrogates.driver._FIRST_FLOOR", 0.375, 1.0),
     _moved("surrogates.driver._LEAST_ROUND", 3, 10),
-    *_scaled("surrogates.predictor", "_RIDGE_OF_VERDICTS _RIDGE_BESIDE_VERDICTS", "verdicts"),
-    *_scaled("surrogates.driver", "_RAMP_OF_VERDICTS", "verdicts"),
+    *_scaled(_PREDICTOR, "_RIDGE_OF_VERDICTS _RIDGE_BESIDE_VERDICTS", "verdicts"),
     _moved("predictions._AGREEMENT", 0.875, 0.5, "verdicts"),
-    *_scaled("surrogates.predictor", "_LEAST_DISPERSION", "numbers"),
+    Constant("campaigns.figures.expected._HALF_TRUSTED", "static"),
     Constant("estimators.lure.RAMP", "interval"),
-    *_scaled(
-        f"{_INTERVALS}.limits",
-        "PRIOR_DF DF_OF_ERROR _FAR _NEAR _FAR_CAP _NEAR_CAP",
-        "interval",
-    ),
+    _everywhere("PRIOR_DF", 0.5, 2.0, f"{_INTERVALS}.limits", "metrics.controlled"),
+    _everywhere("DF_OF_ERROR", 0.5, 2.0, f"{_INTERVALS}.limits", "metrics.controlled"),
     _moved("looks.SHARE", 0.95, 0.8, "interval"),
-    Constant(f"{_INTERVALS}.limits._DOUBT", "static"),
     Constant(
         f"{_INTERVALS}.wealth.FRACTIONS",
         "betting",
@@ -236,12 +253,10 @@ class ConstantSettings(StudySettings):
     )
     judged: tuple[str, ...] = ("judge", "spam")
     """Pools whose probabilities are left out, so that only verdicts and features are known."""
-    numbers: tuple[str, ...] = ("amount",)
     groups: tuple[str, ...] = (
         "campaign",
         "interval",
         "verdicts",
-        "numbers",
         "static",
         "betting",
         "hedged",
@@ -250,6 +265,8 @@ class ConstantSettings(StudySettings):
     trajectories: int = 10
 
 
+_CAMPAIGNS = {"static": "static", "hedged": "guaranteed"}
+"""The campaigns of groups that are not of an adaptive one."""
 _TIMES = {"interval": 4.0, "static": 4.0, "hedged": 0.4}
 """Repetitions of a group in multiples of `trajectories`: draws that are kept cost little, hedged
 intervals much."""
@@ -259,7 +276,6 @@ def tasks(settings: ConstantSettings) -> list[str]:
     """The groups of constants on each of their pools."""
     pools = {
         "verdicts": settings.judged,
-        "numbers": settings.numbers,
         "hedged": settings.pools[:3],  # they are slow
     }
     return [
@@ -303,40 +319,41 @@ def _load(group: str, pool: str, seed: int) -> KnownLosses:
     return known_losses(pa.table(columns | texts), "y")
 
 
-def _draw(group: str, known: KnownLosses, budget: int, seed: int) -> Trajectory:
+def _draw(group: str, known: KnownLosses, budget: int, seed: int) -> SettledDraws:
     """One campaign of a group."""
-    rng = np.random.default_rng(seed)
-    if group == "static":
-        return draw_frozen(known, replace(known.static, control=None, bound=None), budget, rng)
-    return draw_in_rounds(
-        known, budget, rng, driver.GUARANTEED_FLOOR if group == "hedged" else None
-    )
+    return known.campaign_of(_CAMPAIGNS.get(group, "adaptive")).run(budget, seed)
 
 
 def _read(
-    group: str, known: KnownLosses, draws: Sequence[Trajectory], budgets: Sequence[int]
+    group: str, known: KnownLosses, draws: Sequence[SettledDraws], budgets: Sequence[int]
 ) -> FloatArray:
     """Exact variance, width at the budget, and 1 if intervals hold: [trajectories, budgets, 3]."""
-    estimator = "lure" if group == "static" else "ramped"
     watched = group in ("betting", "hedged")
     read = partial(_read_watched, group) if watched else _read_looks
-    table = [
-        [
-            (one.variance(estimator, budget), *read(known, one, estimator, budget))
-            for budget in budgets
-        ]
-        for one in draws
-    ]
+    campaign = known.campaign_of(_CAMPAIGNS.get(group, "adaptive"))
+    subject, table = campaign.subject(), []
+    for base in draws:
+        base.cache.expected = Expectations(lambda *_: campaign.pool)  # of constants as they are now
+        variances = campaign.term_variances(base, subject)
+        table.append(
+            [
+                (
+                    campaign.exact_variance(base.first(budget), variances),
+                    *read(known, base, subject, budget),
+                )
+                for budget in budgets
+            ]
+        )
     return np.array(table, dtype=np.float64)
 
 
 def _read_looks(
-    known: KnownLosses, one: Trajectory, estimator: str, budget: int
+    known: KnownLosses, base: SettledDraws, subject: Subject, budget: int
 ) -> tuple[float, bool]:
     """The width of the last planned look, and True if all of them hold."""
     covers = True
     for look in _plan(budget, len(known), looks.SHARE):
-        est = known.estimate(one.draws[: look.n], estimator, look.level)
+        est = read_once(base.first(look.n), subject, look.level, "auto")
         covers &= est.low <= known.risk <= est.high
     return est.high - est.low, covers
 
@@ -347,14 +364,12 @@ def _plan(budget: int, pool_size: int, share: float) -> tuple[PlannedLook, ...]:
 
 
 def _read_watched(
-    group: str, known: KnownLosses, one: Trajectory, estimator: str, budget: int
+    group: str, known: KnownLosses, base: SettledDraws, subject: Subject, budget: int
 ) -> tuple[float, bool]:
     """The width of an interval that may be watched, at the budget, and True if it holds there."""
-    own = one.draws[:budget]
-    est = estimate(
-        known.losses[own.index], own, estimator, level=LEVEL, interval=group, bounds=known.bounds,
-        budget=budget,
-    )  # fmt: skip
+    own = base.first(budget).draws
+    losses, bounds = known.losses[own.index], known.bounds
+    est = estimate(losses, own, "ramped", level=LEVEL, interval=group, bounds=bounds, budget=budget)
     return est.high - est.low, est.low <= known.risk <= est.high
 
 
@@ -542,7 +557,7 @@ def figures(table: pa.Table, settings: Any) -> dict[str, Plot]:  # noqa: ANN401
 CPU = ConstantSettings()
 PAPER = replace(CPU, trajectories=200)
 SMOKE = replace(
-    CPU, pools=("useless",), judged=(), numbers=(), groups=("static", "betting"),
+    CPU, pools=("useless",), judged=(), groups=("static", "betting"),
     budgets=(20, 40), trajectories=2,
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ values next to the limit; here that value itself is tested, in all campaigns at 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,7 @@ from levelled.draws import Draws
 from levelled.estimators.intervals.hedged import COLUMNS
 from levelled.reports import plots
 from levelled.simulation import KnownLosses, known_losses
-from levelled.simulation.methods import LEVEL, draw_frozen, draw_in_rounds
-from levelled.surrogates.driver import GUARANTEED_FLOOR
+from levelled.simulation.methods import LEVEL
 from levelled_studies.betting_truth import hedged_rejected_at, rejected_at
 from levelled_studies.study import Claim, Plot, Row, Study, StudySettings
 
@@ -33,6 +32,8 @@ _REPAIRED, _BROKEN = 0.67, 0.01
 """The shares of wrong and of right predictions that the second model changes."""
 _ALLOWANCE = 3.0
 _KINDS = ("random", "static", "adaptive", "finite")
+_CAMPAIGNS = {"random": "uniform", "finite": "guaranteed"}
+"""The methods of `levelled simulate` that have another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +84,8 @@ def run(settings: GateSettings, task: str, rng: Generator) -> pa.Table:
 
 def _run_campaign(settings: GateSettings, known: KnownLosses, kind: str, rng: Generator) -> GateRun:
     """A campaign up to its budget."""
-    M = settings.budget
-    if kind in ("random", "static"):
-        even = np.ones(len(known))
-        uniform = replace(known.static, weights=even, control=None, bound=None)
-        draws = draw_frozen(known, known.static if kind == "static" else uniform, M, rng).draws
-    else:
-        draws = draw_in_rounds(known, M, rng, GUARANTEED_FLOOR if kind == "finite" else None).draws
+    campaign = known.campaign_of(_CAMPAIGNS.get(kind, kind))
+    draws = campaign.run(settings.budget, int(rng.integers(2**31))).draws
     gains = _gains(known, rng)
     losses = known.losses[draws.index]
     return GateRun(known.risk, losses, float(gains.mean()), gains[draws.index], draws)

@@ -6,27 +6,28 @@ errors that are left between rounds, after seeing the predictor, and keeps their
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.random import Generator
 
-from levelled._check import FloatArray, IntArray, choice
+from levelled._check import BoolArray, FloatArray, choice
 from levelled._optional import optional
+from levelled.campaigns.drawing.learner import learner_of
+from levelled.campaigns.log.state import CampaignState
 from levelled.draws import Draws
 from levelled.estimators.intervals.hedged import COLUMNS
+from levelled.labels import Label
 from levelled.reports import plots
-from levelled.samplers import FrozenProposal, RunProposal
-from levelled.simulation import KnownLosses
-from levelled.simulation.methods import LEVEL, draw_in_rounds
-from levelled.surrogates import Covariates, Driver, LossPredictor, LossRun
-from levelled.surrogates.driver import GUARANTEED_FLOOR
+from levelled.simulation import KnownCampaign
+from levelled.simulation.methods import LEVEL
+from levelled.sources import open_pool
 from levelled_studies.betting_truth import hedged_rejected_at
 from levelled_studies.study import Claim, Plot, Study, StudySettings
 
-__all__ = ["STUDIES", "GuaranteeSettings"]
+__all__ = ["STUDIES", "GuaranteeSettings", "move_errors"]
 
 _MEAN, _CONCENTRATION = 0.05, 2.0
 """Of the chances of an error in a pool."""
@@ -66,33 +67,37 @@ _LABELLERS: dict[str, Callable[[FloatArray, float], FloatArray | None]] = {
 """The order in which a labeller gives the items left an error; None leaves labels alone."""
 
 
-class HostileDriver(Driver):
-    """A driver that moves the errors of items not drawn yet, each time it makes a proposal.
+@dataclass(frozen=True, eq=False)
+class HostileCampaign(KnownCampaign):
+    """A campaign whose labeller moves the errors of items not drawn yet, before each round."""
 
-    `labels` are the 0/1 losses of the pool, changed in place.
-    """
+    labeller: str = "ordinary"
+    wrong: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """True for the items with an error by now; changed in place."""
+    budget: int = 0
 
-    def __init__(self, pool: Covariates, *, labels: FloatArray, labeller: str, budget: int) -> None:
-        super().__init__(len(pool), lambda: [LossRun(pool)])
-        self.labels, self.labeller, self.budget = labels, labeller, budget
+    def tell(self, before: CampaignState, after: CampaignState) -> list[Label]:
+        """The labels of a round, whose errors have moved before it was drawn."""
+        learner = learner_of(self.pool, self.settings)
+        (run,) = learner.runs()
+        plain = after.rounds[-1].predictor
+        assert plain is not None
+        chances = learner.chances(learner.restore(plain), run).chance
+        drawn = [item.row for item in before.draws]
+        move_errors(self.labeller, self.wrong, 1 - chances[:, 0], drawn, self.budget)
+        return ["b" if self.wrong[item.row] else "a" for item in after.draws[len(drawn) :]]
 
-    def proposal(
-        self,
-        predictor: LossPredictor,
-        drawn: IntArray,
-        floor: float | None,
-        shares: Sequence[float] = (),
-    ) -> RunProposal:
-        """The proposal for the items that are not drawn yet, whose errors have just moved."""
-        proposal = super().proposal(predictor, drawn, floor, shares)
-        frozen = proposal.whole()
-        assert frozen.control is not None
-        order = _LABELLERS[self.labeller](frozen.control, len(drawn) / self.budget)
-        if order is not None:
-            left = int(self.labels[frozen.rows].sum())
-            self.labels[frozen.rows] = 0.0
-            self.labels[frozen.rows[np.argsort(order, kind="stable")[:left]]] = 1.0
-        return proposal
+
+def move_errors(
+    labeller: str, wrong: BoolArray, predicted: FloatArray, drawn: Sequence[int], budget: int
+) -> None:
+    """Move the errors of items that are not drawn yet, in place, and keep their number."""
+    order = _LABELLERS[labeller](predicted, len(drawn) / budget)
+    if order is not None:
+        left = np.delete(np.arange(len(wrong)), drawn)
+        n = int(wrong[left].sum())
+        wrong[left] = False
+        wrong[left[np.argsort(order[left], kind="stable")[:n]]] = True
 
 
 def tasks(settings: GuaranteeSettings) -> list[str]:
@@ -129,13 +134,17 @@ def _campaign(
     """The risk, the losses and the draws of one campaign in a pool of its own."""
     N, M = settings.pool_size, settings.budget
     chance = rng.beta(_CONCENTRATION * _MEAN, _CONCENTRATION * (1 - _MEAN), N)
-    labels = (rng.random(N) < chance).astype(np.float64)
-    risk = float(labels.mean())
-    driver = HostileDriver(Covariates.of(chance), labels=labels, labeller=labeller, budget=M)
-    uniform = FrozenProposal(np.arange(N), N, np.ones(N))
-    known = KnownLosses("error", labels, (0.0, 1.0), uniform, driver, labels)
-    draws = draw_in_rounds(known, M, rng, GUARANTEED_FLOOR).draws
-    return risk, labels[draws.index], draws
+    wrong = rng.random(N) < chance
+    risk = float(wrong.mean())
+    columns = {"id": np.arange(N), "pred": np.full(N, "a"), "loss_hat": chance}
+    pool = open_pool(pa.table(columns), classes=["a", "b"])
+    labels = np.where(wrong, "b", "a").tolist()
+    options: dict[str, Any] = {"kind": "adaptive", "guarantee": "finite", "budget": M}
+    campaign = HostileCampaign.of(pool, labels, **options)
+    campaign = replace(campaign, labeller=labeller, wrong=wrong, budget=M)
+    base = campaign.run(M, int(rng.integers(2**31)))
+    losses = np.array([one == "b" for one in base.labels], dtype=np.float64)
+    return risk, losses, base.draws
 
 
 def claims(table: pa.Table, settings: GuaranteeSettings) -> list[Claim]:

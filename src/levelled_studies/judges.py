@@ -18,13 +18,12 @@ from numpy.random import Generator
 
 from levelled._check import BoolArray, choice
 from levelled._optional import optional
+from levelled.campaigns.figures.figures import read_once
 from levelled.metrics.judging import Kappa
 from levelled.metrics.named import ClassRatio, Metric
-from levelled.metrics.predicted import predicted_ratio_estimate
-from levelled.metrics.ratios import Look
 from levelled.reports import plots
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, known_losses
-from levelled.simulation.methods import LEVEL, draw_in_rounds, planned_looks
+from levelled.simulation.methods import LEVEL, planned_looks
 from levelled.simulation.running import repeat_methods
 from levelled_studies.datasets import load_data
 from levelled_studies.efficiency.peers import PACKAGES
@@ -72,7 +71,8 @@ class JudgedPool(NamedTuple):
             "y": names[self.label.astype(int)],
         }
         known = known_losses(pa.table(columns | self.features), "y", "share:yes")
-        return replace(known, expected=self.verdict.astype(np.float64))
+        verdict = self.verdict.astype(np.float64)
+        return replace(known, expected_values=np.stack([verdict, np.ones(len(verdict))]))
 
 
 def _alpaca(*, lengths: bool) -> JudgedPool:
@@ -172,23 +172,17 @@ def _figure_rows(
 
 def _read(pool: JudgedPool, known: KnownLosses, rng: Generator) -> list[tuple[bool, float]]:
     """For each figure, if the intervals of all looks hold, and the width of the last one."""
-    draws = draw_in_rounds(known, pool.budget, rng).draws
-    names = np.array(["no", "yes"])
-    label, verdict = (names[one.astype(int)] for one in (pool.label, pool.verdict))
-    counts = dict(
-        zip(*(one.tolist() for one in np.unique(verdict, return_counts=True)), strict=True)
-    )
+    campaign = known.campaign_of("adaptive")
+    base = campaign.run(pool.budget, int(rng.integers(2**31)))
+    counts = campaign.settings.pred_counts[campaign.settings.models[0]]
     readings = []
     for metric in _metrics(tuple(counts.items())):
-        truth, covers, width = _truth(metric, label, verdict), True, 0.0
+        subject = campaign.subject(metric, campaign.settings.models[0])
+        truth, covers, width = campaign.truth(subject).value, True, 0.0
         for look in planned_looks(pool.budget, len(known)):
-            some = draws[: look.n]
-            pairs = metric.pairs(label[some.index], verdict[some.index], len(known), counts)
-            predicted = verdict[some.index] == "yes"
-            est = predicted_ratio_estimate(pairs, predicted, Look(some, 1 - look.alpha, "auto"))
-            est = metric.from_losses(est)
+            est = read_once(base.first(look.n), subject, look.level, "auto")
             covers, width = covers and est.low <= truth <= est.high, est.high - est.low
-        readings.append((covers, width))
+        readings.append((covers, width * (metric.scale if isinstance(metric, Kappa) else 1.0)))
     return readings
 
 
@@ -199,14 +193,6 @@ def _metrics(counts: tuple[tuple[str, int], ...]) -> list[Metric]:
     ratios = ("recall", "specificity", "precision")
     classes = [ClassRatio(name=one, ratio=one, positive="yes", d_max=1.0) for one in ratios]
     return [*classes, Kappa.of(dict(counts), "yes")]
-
-
-def _truth(metric: Metric, label: Any, verdict: Any) -> float:  # noqa: ANN401
-    """The figure from all labels."""
-    numerator, denominator = metric.values(label, verdict)
-    assert denominator is not None
-    ratio = float(numerator.sum() / denominator.sum())
-    return 1 - metric.scale * ratio if isinstance(metric, Kappa) else ratio
 
 
 def claims(table: pa.Table, settings: JudgeSettings) -> list[Claim]:

@@ -15,7 +15,10 @@ HAM_SPAM = ("ham", "spam")
 LABELS, PRED = ["spam", "ham", "ham", "spam"], ["spam", "ham", "spam", "ham"]
 PROBA = np.array([[0.2, 0.8], [0.9, 0.1], [0.4, 0.6], [0.7, 0.3]])
 SPECIMENS = [
-    name.replace("CAP", "10").replace("CLASS", "spam").replace("LOW:HIGH", "1:5")
+    name.replace("CAP", "10")
+    .replace("CLASS", "spam")
+    .replace("LOW:HIGH", "1:5")
+    .replace("BETA", "2")
     for name in NAMES[:-1]
 ]
 

@@ -22,7 +22,7 @@ def chances(seen: list[int]) -> FloatArray:
     """A predictor of the label that learns after every label: how often each prediction held."""
     pi = PRIOR[PRED].copy()
     for n in seen:
-        pi[PRED == PRED[n], LABEL[n]] += 0.5
+        pi[PRED[n] == PRED, LABEL[n]] += 0.5
     return np.asarray(pi / pi.sum(axis=1, keepdims=True))
 
 
@@ -44,7 +44,9 @@ def tables(kind: str) -> FloatArray:
     return np.stack([right, (np.arange(C) == 1) * ones])
 
 
-def every_path(frozen: bool) -> Iterator[tuple[float, list[int], list[FloatArray], list[FloatArray]]]:
+def every_path(
+    frozen: bool,
+) -> Iterator[tuple[float, list[int], list[FloatArray], list[FloatArray]]]:
     """The chance of each path of M draws, its rows, and the chances and proposals before each."""
     stack: list[tuple[float, list[int], list[FloatArray], list[FloatArray]]] = [(1.0, [], [], [])]
     while stack:
@@ -56,8 +58,10 @@ def every_path(frozen: bool) -> Iterator[tuple[float, list[int], list[FloatArray
         spread = np.ones(N) if frozen else 0.2 + np.sqrt(pi.max(axis=1) * (1 - pi.max(axis=1)))
         q = np.where(np.isin(np.arange(N), rows), 0.0, spread)
         q /= q.sum()
-        for n in np.flatnonzero(q):
-            stack.append((chance * q[n], [*rows, int(n)], [*before, pi], [*proposals, q]))
+        stack += [
+            (chance * q[n], [*rows, int(n)], [*before, pi], [*proposals, q])
+            for n in np.flatnonzero(q)
+        ]
 
 
 def columns_of(
@@ -140,8 +144,13 @@ def test_a_value_given_between_draws_keeps_the_estimate_unbiased() -> None:
             given[:, 2:] = table[:, 6, LABEL[6]][:, None]
         found = figure_moments(
             Columns(
-                columns.values, columns.control, columns.left, columns.spread, columns.likely,
-                columns.possible, given,
+                columns.values,
+                columns.control,
+                columns.left,
+                columns.spread,
+                columns.likely,
+                columns.possible,
+                given,
             ),
             form_of("average"),
             Look(draws, 0.95, "auto"),
@@ -161,8 +170,10 @@ def _given_paths() -> Iterator[tuple[float, list[int], list[FloatArray], list[Fl
         gone = [*rows, 6] if len(rows) >= 2 else rows
         q = np.where(np.isin(np.arange(N), gone), 0.0, 0.3 + pi[:, 0])
         q /= q.sum()
-        for n in np.flatnonzero(q):
-            stack.append((chance * q[n], [*rows, int(n)], [*before, pi], [*proposals, q]))
+        stack += [
+            (chance * q[n], [*rows, int(n)], [*before, pi], [*proposals, q])
+            for n in np.flatnonzero(q)
+        ]
 
 
 def test_the_naive_mean_fails_in_the_same_harness() -> None:
@@ -199,9 +210,17 @@ def test_limits_scale_with_losses_that_have_no_bound(scale: float) -> None:
     assert est.high / scale == pytest.approx(
         controlled_estimate(
             Columns(
-                np.stack([values[0] / scale, np.ones(4)]), zeros, zeros,
-                np.tile(np.diag([1.0, 0.0]), (4, 1, 1)), zeros, values[..., None],
+                np.stack([values[0] / scale, np.ones(4)]),
+                zeros,
+                zeros,
+                np.tile(np.diag([1.0, 0.0]), (4, 1, 1)),
+                zeros,
+                values[..., None],
             ),
-            form, look, (0.0, np.inf), np.ones(4, bool), "label",
+            form,
+            look,
+            (0.0, np.inf),
+            np.ones(4, bool),
+            "label",
         ).high
     )

@@ -133,7 +133,7 @@ def test_both_means_of_the_ratio_are_unbiased() -> None:
     values = metric.values(LABELS, VERDICTS)
     assert values.denominators is not None
     ratio = values.losses.mean() / values.denominators.mean()
-    assert 1 - metric.scale * ratio == pytest.approx(cohen(LABELS, VERDICTS), abs=1e-12)
+    assert 1 - -metric.slope * ratio == pytest.approx(cohen(LABELS, VERDICTS), abs=1e-12)
     assert (values.losses <= values.denominators + 1e-12).all()
     assert values.denominators.max() <= metric.d_max
 

@@ -89,7 +89,7 @@ def test_metrics_share_a_loss_whatever_their_names() -> None:
 @pytest.mark.parametrize("name", [*SPECIMENS, "own_losses:gain"])
 def test_a_metric_says_which_labels_it_takes(name: str) -> None:
     metric = parse_metric(name)
-    numbers = name.partition(":")[0] in ("mean", "mse", "mae")
+    numbers = name.partition(":")[0] in ("mean", "mse", "mae", "rmse")
     expected = None if name == "own_losses:gain" else "number" if numbers else "class"
     assert metric.label_kind == expected
     signed = name.startswith(("mean", "own"))

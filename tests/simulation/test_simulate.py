@@ -20,7 +20,8 @@ from levelled.simulation import (
     repeat_methods,
     simulate,
 )
-from levelled.simulation.methods import SLOW, draw_in_rounds, term_variances
+from levelled.simulation.campaigns import term_variances
+from levelled.simulation.methods import SLOW
 from levelled_studies.exact import every_path
 
 
@@ -75,17 +76,10 @@ def test_results_depend_neither_on_the_workers_nor_on_the_other_methods() -> Non
     assert run({"adaptive": METHODS["adaptive"]}) == rows_of(together, "adaptive")
 
 
-def test_the_first_draws_of_an_adaptive_trajectory_serve_smaller_budgets() -> None:
-    known = known_losses(labelled(200), "y")
-    long = draw_in_rounds(known, 60, np.random.default_rng(0))
-    short = draw_in_rounds(known, 35, np.random.default_rng(0))
-    np.testing.assert_array_equal(long.draws.index[:30], short.draws.index[:30])
-    assert len(short.draws) == 35
-
-
 def test_conditional_variances_sum_to_the_variance_of_uniform_labels() -> None:
     losses = np.array([1.0, 0.0, 2.0, 0.5, 0.0])
-    known = KnownLosses("mse", losses, (0, np.inf), FrozenProposal(np.arange(5), 5, np.ones(5)))
+    even = FrozenProposal(np.arange(5), 5, np.ones(5))
+    known = KnownLosses("mse", np.stack([losses, np.ones(5)]), (0, np.inf), even)
     shares = estimator_shares("lure", 5, 3)
     expected = sum(
         chance * float(shares**2 @ term_variances(known.static, losses, draws.index))

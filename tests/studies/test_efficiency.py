@@ -55,7 +55,7 @@ def test_the_mean_of_a_surrogate_has_no_interval(sharp: KnownLosses) -> None:
 def test_peers_that_need_expected_losses_are_left_out_where_there_are_none() -> None:
     known, _ = load_task("sharp")
     assert {"oasis", "active-testing"} <= {*methods_for(known)}
-    bare = replace(known, expected=None)
+    bare = replace(known, expected_values=None)
     assert [*methods_for(bare)] == ["uniform", "static", "adaptive", "with-replacement"]
 
 
@@ -68,7 +68,7 @@ def recall() -> KnownLosses:
 
 
 def test_a_task_may_be_a_ratio_of_class_1(recall: KnownLosses) -> None:
-    assert recall.ratio is not None
+    assert recall.of_class is not None
     assert [*methods_for(recall)][-1] == "oasis"
     assert "surrogate-mean" not in methods_for(recall)
 

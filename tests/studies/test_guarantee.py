@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from levelled.surrogates import Covariates
 from levelled_studies import find
-from levelled_studies.guarantee import HostileDriver
+from levelled_studies.guarantee import move_errors
 from levelled_studies.runner import run
 
 (STUDY,) = find("guarantee")
@@ -23,11 +22,9 @@ from levelled_studies.runner import run
 def test_a_labeller_moves_the_error_that_is_left_and_no_label_that_was_given(
     labeller: str, budget: int, error: int
 ) -> None:
-    labels = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0])
-    pool = Covariates.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    driver = HostileDriver(pool, labels=labels, labeller=labeller, budget=budget)
-    driver.proposal(driver.first_predictor, np.array([0, 1]), 0.75)
-    assert np.flatnonzero(labels).tolist() == [1, error]
+    wrong = np.array([0, 1, 0, 1, 0, 0], dtype=bool)
+    move_errors(labeller, wrong, np.arange(1, 7) / 10, [0, 1], budget)
+    assert np.flatnonzero(wrong).tolist() == [1, error]
 
 
 @pytest.mark.parametrize(("misses", "verdict"), [(0.04, "holds"), (0.09, "does not hold")])

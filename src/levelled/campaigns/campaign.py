@@ -103,7 +103,7 @@ class Campaign:
         return other
 
     @property
-    def _cache(self) -> "FigureCache":
+    def _cache(self) -> FigureCache:
         """Results of earlier looks; figures also need the pool, which it opens where they do."""
         cache = self._log.cache
         cache.pool_at = self._pool.at

@@ -131,14 +131,11 @@ def create_campaign(new: NewCampaign) -> Campaign:
     if new.load_if_exists and store is not None and store.count(new.name):
         return load_campaign(new.name, storage=new.storage)
     check_name(new.name)
-    metrics = _parse_metrics(new.metric)
-    modules = approve_named(one.name for one in metrics)
-    refuse_duplicates("slice", new.slices)
     if new.roles and isinstance(new.pool, Pool):
         raise CampaignError("A pool that is open has its roles: give them to open_pool.")
+    refuse_duplicates("slice", new.slices)
     pool = new.pool if isinstance(new.pool, Pool) else _open(new)
-    new = replace(new, slices=[*dict.fromkeys((*new.slices, *pool.choices.said("slice")))])
-    settings = replace(_settle(new, metrics, pool), modules=modules)
+    settings = settle(new, pool)
     if settings.anchor and Anchor(settings.anchor).new_lines():
         raise CampaignError(
             f"{settings.anchor} is the anchor of another campaign: name a new file."
@@ -175,8 +172,11 @@ def _open(new: NewCampaign) -> Pool:
     return opened if new.features is not None else with_lengths(opened)
 
 
-def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> CampaignSettings:
+def settle(new: NewCampaign, pool: Pool) -> CampaignSettings:
     """The settings of a new campaign; refuses those that do not go together or with the pool."""
+    metrics = _parse_metrics(new.metric)
+    modules = approve_named(one.name for one in metrics)
+    new = replace(new, slices=[*dict.fromkeys((*new.slices, *pool.choices.said("slice")))])
     by_model = outlines_of(pool, metrics[0])
     derived = settings_of_pool(pool, metrics, new.slices)
     models = derived["models"]
@@ -197,9 +197,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     settings = CampaignSettings(
         name=new.name,
         rules=RULES,
-        versions=VERSIONS
-        if learns_labels(by_model[models[0]])
-        else replace(VERSIONS, predictor=1),
+        versions=VERSIONS if learns_labels(by_model[models[0]]) else replace(VERSIONS, predictor=1),
         metric_names=tuple(one.name for one in metrics),
         source=place_of(pool),
         model_name=_check_model_name(new.model, models),
@@ -211,6 +209,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
         content=dict(new.content or {}),
         images=None if new.images is None else check_folder(new.images),
         format=FORMATS[-1],
+        modules=modules,
         **kept,
         **derived,
     )

@@ -97,7 +97,7 @@ def simulate(
     if methods == "all" and left_out:
         show.tell(f"note: left out for lack of columns that they need: {', '.join(left_out)}")
     chosen = {name: METHODS[name] for name in names}
-    chosen |= method_with_known(losses, known, pool, label, metric, **columns)
+    chosen |= method_with_known(known, pool, label, metric, **columns)
     rows = repeat_methods(losses, chosen, sizes, repetitions, seed=seed, backend=run)
     about = f"{losses.metric} of {len(losses):,} items, {repetitions} repetitions"
     show.data(form, rows, lambda: show.show_rows(about, *factor_table(rows)))

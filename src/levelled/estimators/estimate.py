@@ -416,6 +416,7 @@ def estimate(
     budget: int | None = None,
     known: ArrayLike = (),
     given: GivenValues | None = None,
+    lean: bool = False,
 ) -> Estimate:
     """The average loss over the whole pool, from the losses of the drawn items.
 
@@ -449,6 +450,8 @@ def estimate(
     known : Losses of further items, whose labels were known beforehand, however these were chosen.
         They are no part of the pool of the draws; the average is over both.
     given : Losses of items of the pool that became known without a draw, after the first draw.
+    lean : True if "score_t" leans further where rare errors of large weight are to be expected, as
+        in campaigns of the first predictor.
 
     >>> draws = Draws(np.arange(40), 1 / np.arange(100, 60, -1), pool_size=100)
     >>> print(estimate([1, 0, 0, 0] * 10, draws))  # doctest: +NORMALIZE_WHITESPACE
@@ -483,7 +486,7 @@ def estimate(
         moments=_moments(values, draws, estimator, predictor, given, population),
         population=population,
         predicted_variance=predicted,
-        predicted_jump=jump,
+        predicted_jump=jump if lean else 0.0,
         budget=None if budget is None else whole("budget", budget, least=len(values)),
         given=given,
     )

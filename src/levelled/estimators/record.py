@@ -84,16 +84,14 @@ class Estimate:
 
     def scaled(self, by: float, start: float = 0.0) -> "Estimate":
         """`start` + `by` times this estimate."""
-        low, high = sorted(start + by * limit for limit in (self.low, self.high))
+        low, high = _scaled((self.low, self.high), by, start)
         return replace(
             self,
             value=None if self.value is None else start + by * self.value,
             low=low,
             high=high,
             stderr=None if self.stderr is None else abs(by) * self.stderr,
-            random=None
-            if self.random is None
-            else tuple(sorted(start + by * limit for limit in self.random)),
+            random=self.random and _scaled(self.random, by, start),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -117,6 +115,11 @@ class Estimate:
         text += f" ({self.estimator}, {self.interval})"
         text += f"; random labels: {self.random_text}" if self.random_text else ""
         return text + "".join(f"; note: {warning}" for warning in self.warnings)
+
+
+def _scaled(limits: tuple[float, float], by: float, start: float) -> tuple[float, float]:
+    low, high = sorted(start + by * limit for limit in limits)
+    return low, high
 
 
 _NAMED = 6

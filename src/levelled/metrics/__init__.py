@@ -1,5 +1,6 @@
 """Metrics of a model on a pool from labels and predictions, each an `Estimate`.
 
+    metrics.estimate("recall:spam", labels, draws, predictions=pred, pool=pool_pred)
     metrics.mean(ratings, draws, bounds=(1, 5), control=judge, control_mean=judge_mean)
     metrics.f1(labels, pred, draws, positive="spam", pool_pred=pool_pred)
     metrics.per_class("recall", labels, pred, draws)
@@ -54,7 +55,9 @@ if TYPE_CHECKING:
         compare_metric,
     )
     from levelled.metrics.curves import Bin, Calibration, auc, calibration
+    from levelled.metrics.estimating import estimate
     from levelled.metrics.judging import Decision, JudgeReport, Part, correlation, judge, kappa
+    from levelled.metrics.named import figure, register
     from levelled.metrics.planning import Plan, plan
     from levelled.metrics.ratios import ratio
 
@@ -83,8 +86,10 @@ __all__ = [
     "confusion",
     "correlation",
     "error",
+    "estimate",
     "f1",
     "f_beta",
+    "figure",
     "judge",
     "kappa",
     "log_loss",
@@ -98,6 +103,7 @@ __all__ = [
     "precision",
     "ratio",
     "recall",
+    "register",
     "share",
     "specificity",
 ]
@@ -111,6 +117,8 @@ __getattr__ = lazy_names(
         "levelled.metrics.classification": "Confusion balanced_accuracy confusion f1 f_beta macro "
         "micro per_class precision recall specificity",
         "levelled.metrics.comparison": "Comparison Ranking compare compare_all compare_metric",
+        "levelled.metrics.estimating": "estimate",
+        "levelled.metrics.named": "figure register",
         "levelled.metrics.judging": "Decision JudgeReport Part correlation judge kappa",
         "levelled.metrics.planning": "Plan plan",
         "levelled.metrics.ratios": "ratio",

@@ -15,7 +15,7 @@ Before the class has been seen a metric is undefined: its value is None.
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypedDict, Unpack, get_args
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,7 @@ from levelled.labels import (
     list_names,
     refuse_fractions,
 )
+from levelled.metrics.named import RATIOS
 from levelled.metrics.ratios import (
     Limits,
     Look,
@@ -49,16 +50,8 @@ from levelled.metrics.ratios import (
     widen_for_excluded,
 )
 
-ClassMetric = Literal["precision", "recall", "specificity", "f1", "f_beta"]
-
-_NEEDED = {
-    "precision": "prediction {!r}",
-    "recall": "label {!r}",
-    "specificity": "label other than {!r}",
-    "f1": "label or prediction {!r}",
-    "f_beta": "label or prediction {!r}",
-}
-"""An item that must have been seen for the ratio of a class to be defined."""
+ClassMetric = str
+"""One of `levelled.metrics.named.RATIOS`."""
 
 
 class ClassOptions(TypedDict, total=False):
@@ -283,7 +276,7 @@ def class_pairs(
     metric: ClassMetric, sample: ClassSample, positive: Class, beta: float = 1.0
 ) -> Pairs:
     """Numerators and denominators of the metric with `positive` as the positive class."""
-    choice("metric", metric, get_args(ClassMetric))
+    choice("metric", metric, tuple(RATIOS))
     between("beta", beta, 0, 1e6, open_=True)
     number = sample.number_of(positive)
     y, p = indicator(sample.label, number), indicator(sample.pred, number)
@@ -305,7 +298,7 @@ def pairs_of(
     `predicted` is the number of items in the pool that are predicted to be of the class.
     """
     A, D = terms(metric, y, p, beta)
-    left, what = pool_size - len(y), _NEEDED[metric].format(positive)
+    left, what = pool_size - len(y), RATIOS[metric].needed.format(positive)
     if predicted is None:
         return Pairs(A, D, [(left, outcomes(metric, (0.0, 1.0), beta))], what)
     unlabelled = predicted - int(p.sum())
@@ -321,14 +314,7 @@ def terms(
     metric: ClassMetric, y: FloatArray, p: FloatArray, beta: float
 ) -> tuple[FloatArray, FloatArray]:
     """The terms that each item adds to the numerator and to the denominator."""
-    if metric == "precision":
-        return y * p, p
-    if metric == "recall":
-        return y * p, y
-    if metric == "specificity":
-        return (1 - y) * (1 - p), 1 - y
-    square = beta**2 if metric == "f_beta" else 1.0
-    return (1 + square) * y * p, square * y + p
+    return RATIOS[metric].columns(y, p, beta)
 
 
 def outcomes(
@@ -379,7 +365,7 @@ def macro(
     """
     sample = ClassSample.of(labels, pred, draws, **options)
     chosen = _choose(sample, over)
-    return _mean([class_pairs(metric, sample, name, beta) for name in chosen], sample)
+    return mean_estimate([class_pairs(metric, sample, name, beta) for name in chosen], sample)
 
 
 def balanced_accuracy(
@@ -398,7 +384,7 @@ def balanced_accuracy(
     sample = ClassSample.of(labels, pred, draws, **options)
     seen = [sample.classes[number] for number in np.unique(sample.label)]
     over = sample.classes if sample.declared else tuple(seen)
-    mean = _mean([class_pairs("recall", sample, name) for name in over], sample)
+    mean = mean_estimate([class_pairs("recall", sample, name) for name in over], sample)
     missing = [name for name in sample.classes if name not in over]
     if missing and sample.n_left:
         note = f"predicted but not among the labels yet, so left out: {list_names(missing)}"
@@ -450,15 +436,18 @@ def micro(
     return ratio_estimate(together, replace(sample, interval=interval))
 
 
-def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
+def mean_estimate(parts: Sequence[Pairs], sample: Look) -> Estimate:
     """The plain mean of ratios; undefined while one of them is."""
     choice("interval", sample.interval, ("auto", "wilson", "none"))
     low, high = np.mean([part.possible for part in parts], axis=0).tolist()
-    missing = [part for part in parts if not part.denominator.any()]
+    missing = [part for part in parts if not part.total[1] > 0]
     if missing:
         first = missing[0]
         return undefined_estimate(sample, (low, high), first.what, final=first.settled)
-    ratios = [draws_ratio(part.numerator, part.denominator, sample.draws) for part in parts]
+    ratios = [
+        draws_ratio(part.numerator, part.denominator, sample.draws, part.known_before)
+        for part in parts
+    ]
     value, joint = mean_of_ratios(ratios, sample.draws.probability)
 
     def asymptotic() -> Limits:

@@ -212,11 +212,13 @@ def controlled_estimate(
     est = make_estimate(
         look, found.value, found.variance, units, possible, {method: lambda: limits}
     )
-    worth, ends = None, None
+    if est.interval == "point":
+        return replace(est, estimator="ramped")
+    worth = None
     if est.interval == method:
         worth = found.random.worth(est.high - est.low, look.level)
-        ends = found.random.limits(len(look.draws), look.level)
-        ends = max(ends[0], possible[0]), min(ends[1], possible[1])
+    ends = found.random.limits(len(look.draws), look.level)
+    ends = max(ends[0], possible[0]), min(ends[1], possible[1])
     return replace(est, estimator="ramped", worth=worth, random=ends)
 
 

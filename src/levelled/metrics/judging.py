@@ -1,12 +1,4 @@
-"""A judge against people: the rate it should have reported, how often it is right, and where.
-
-Cohen's kappa is a ratio of two pool means:
-
-    1 - kappa = mean(1[label != verdict]) / mean(1 - j_label)
-
-j_k is the share of verdicts k in the whole pool, which is known. The ratio may exceed 1, and kappa
-be negative; divided by the largest that it may be it is a ratio with 0 <= A <= D.
-"""
+"""A judge against people: the rate it should have reported, how often it is right, and where."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,84 +11,16 @@ from levelled._check import between, floats, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators import lure
-from levelled.estimators.intervals.limits import Bounds, as_bounds, t_quantile
+from levelled.estimators.intervals.limits import as_bounds, t_quantile
 from levelled.estimators.moments import effective_size, moments
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, ItemValues, as_classes, check_class, class_names, class_text
+from levelled.labels import Class, as_classes, check_class, class_names, class_text
 from levelled.metrics.averages import EstimateOptions, accuracy, mae, mean, share
 from levelled.metrics.classification import ClassOptions, precision, recall, specificity
 from levelled.metrics.comparison import Comparison
-from levelled.metrics.named import LabelledItems, Metric, Values
-from levelled.metrics.ratios import Look, Pairs, ratio_estimate, scaled, undefined_estimate
+from levelled.metrics.named import Kappa
+from levelled.metrics.ratios import Look, ratio_estimate, scaled, undefined_estimate
 from levelled.predictions import Categorical, as_verdicts, verdict_chances
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Kappa(Metric):
-    """Cohen's kappa of one judge, whose verdicts in the pool are known.
-
-    `positive` is one of two verdicts; with more of them it is None.
-    """
-
-    bounds: Bounds | None = (0.0, 1.0)
-    complemented: bool = True
-    higher_is_better: bool | None = True
-    shares: tuple[tuple[str, float], ...]
-    """The verdicts of the pool, and the share of each."""
-
-    @classmethod
-    def of(cls, counts: Mapping[str, int], positive: str | None = None) -> "Kappa":
-        """The kappa of a judge with so many verdicts of each class in the pool."""
-        used = {name: n for name, n in counts.items() if n}
-        if len(used) < 2:
-            raise InputError(
-                f"Every verdict is {next(iter(used), 'missing')!r}, so kappa is 0 whatever the "
-                f"labels: leave it out."
-            )
-        total = sum(used.values())
-        shares = tuple((name, n / total) for name, n in used.items())
-        one = positive if len(used) == 2 and positive in used else None
-        return cls(name="kappa", positive=one, d_max=_largest(shares), shares=shares)
-
-    @property
-    def scale(self) -> float:
-        """The largest value of 1 - kappa."""
-        return _largest(self.shares)
-
-    def pairs(
-        self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
-    ) -> Pairs:
-        """The values, with what the unlabelled items may still add to them."""
-        wrong, expected = self._values(LabelledItems(labels, pred))
-        assert expected is not None
-        chance = {name: self._expected_part(share) for name, share in self.shares}
-        left = pool_size - len(labels)
-        if self.positive is None:
-            outcomes = [(a, d) for d in (*chance.values(), self.scale) for a in (0.0, 1.0)]
-            return Pairs(wrong, expected, [(left, outcomes)], "label", is_share=False)
-        (other,) = (name for name in chance if name != self.positive)
-        both = [(label, chance[label]) for label in (other, self.positive)]
-        predicted = int(np.count_nonzero(as_classes("pred", pred) == self.positive))
-        unlabelled = max(pred_counts.get(self.positive, 0) - predicted, 0)
-        unseen = [
-            (n, [(float(label != verdict), d) for label, d in both])
-            for n, verdict in ((unlabelled, self.positive), (left - unlabelled, other))
-        ]
-        return Pairs(wrong, expected, unseen, "label", is_share=False)
-
-    def from_losses(self, estimate: Estimate) -> Estimate:
-        """Kappa from the estimated ratio."""
-        return scaled(estimate, -self.scale, 1.0)
-
-    def _values(self, items: LabelledItems) -> Values:
-        labels, pred = as_classes("labels", items.labels), as_classes("pred", items.pred)
-        shares = dict(self.shares)
-        expected = [self._expected_part(shares.get(one, 0.0)) for one in labels.tolist()]
-        return Values((labels != pred).astype(np.float64), np.array(expected, dtype=np.float64))
-
-    def _expected_part(self, share: float) -> float:
-        """The denominator of an item whose label is a verdict with this share: at least 1."""
-        return max(self.scale * (1 - share), 1.0)  # rounding may leave a little less
 
 
 def kappa(
@@ -133,11 +57,6 @@ def kappa(
     metric = Kappa.of(dict(zip(names.tolist(), counts.tolist(), strict=True)))
     pairs = metric.pairs(y, p, draws.pool_size, {})
     return metric.from_losses(ratio_estimate(pairs, Look(draws, level, interval)))
-
-
-def _largest(shares: Sequence[tuple[str, float]]) -> float:
-    """The largest value of 1 - kappa: all labels are the most frequent verdict, and wrong."""
-    return 1 / min(1 - share for _, share in shares)
 
 
 _FEW = 5

@@ -1,11 +1,11 @@
-"""Metrics by their names, as a campaign stores them.
+"""Metrics by their names: one record each, known to arrays, campaigns, plans and gates alike.
 
-    error  accuracy                    of predicted classes
-    log_loss  log_loss:CAP  brier      of predicted probabilities
-    mse  mae                           of predicted numbers
-    mean  mean:LOW:HIGH  share:CLASS   of the label itself
-    precision:CLASS  recall:CLASS  f1:CLASS
-    package.module:function            your own: function(labels, predictions) -> losses
+A metric is a combination of ratios of pool means of columns,
+
+    theta = h(sum_p c_p A_p / D_p),    h(x) = x, 1 - x or sqrt(x)
+
+with one part for most, whose D is 1 for an average, and one part for each class of a macro average.
+To add a metric, add an entry to `RATIOS` (a ratio of one class) or to `_ENTRIES`.
 
 Classes are text: 1, 1.0 and "1" are the same class.
 """
@@ -13,11 +13,11 @@ Classes are text: 1, 1.0 and "1" are the same class.
 from __future__ import annotations
 
 import difflib
-from abc import ABC, abstractmethod
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,11 +49,17 @@ if TYPE_CHECKING:
     from levelled.metrics.ratios import Pairs
 
 Needs = Literal["label", "pred", "proba", "number"]
+LabelKind = Literal["class", "number"]
+Columns = tuple[FloatArray, FloatArray]
+Function = TypeVar("Function", bound=Callable[..., Any])
 _LARGEST_LOG_LOSS = 700.0  # guard: exp of more than that overflows
 
 
 class Values(NamedTuple):
-    """The losses of drawn items; for a ratio, their numerators and their denominators."""
+    """The losses of drawn items; for a ratio, their numerators and their denominators.
+
+    Those of a metric of several parts are [P, M].
+    """
 
     losses: FloatArray
     denominators: FloatArray | None = None
@@ -87,26 +93,29 @@ class LabelledItems(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Metric(ABC):
+class Metric:
     """One metric: what it needs, what its losses may be, and how to compute them.
 
     Made by `parse_metric`; metrics of the same name are equal. Subclasses compute the losses.
     """
 
-    needs: ClassVar[Needs] = "pred"
-    """The prediction it needs besides the label: none, any, probabilities, or a number."""
-    label_kind: ClassVar[Literal["class", "number"] | None] = "class"
-    """The kind of its labels; None for a function of your own, which takes any label."""
-    signed: ClassVar[bool] = False
-    """Losses may be negative, so that without bounds not even their sign is known beforehand."""
-
     name: str
+    needs: Needs = "pred"
+    """The prediction it needs besides the label: none, any, probabilities, or a number."""
+    label_kind: LabelKind | None = "class"
+    """The kind of its labels; None for a function of your own, which takes any label."""
+    signed: bool = False
+    """Losses may be negative, so that without bounds not even their sign is known beforehand."""
+    is_indicator: bool = False
+    """Every loss is 0 or 1."""
     loss: losses.Loss | None = None
     """The loss of `levelled.losses` that it averages, if it is one of these."""
     bounds: Bounds | None = None
     """The least and the largest loss (or ratio), where they are known beforehand."""
     complemented: bool = False
     """The figure is one minus the mean of the losses, as accuracy is."""
+    root: bool = False
+    """The figure is the square root of the mean of the losses."""
     higher_is_better: bool | None = False
     """None where neither is better, as for the share of a class."""
     positive: str | None = None
@@ -115,14 +124,67 @@ class Metric(ABC):
     d_max: float | None = None
     """The largest denominator of an item; None for an average."""
     function: Callable[..., ArrayLike] | None = None
+    in_slices: bool = True
+    """False for a metric whose denominators are of the whole pool."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    def is_called(self, name: str) -> bool:
+        """True for its name, and for the one that it was registered under."""
+        return name == self.name or _registered(name) is self
 
     @property
     def kind(self) -> Literal["average", "ratio"]:
         """A mean of losses, or a ratio of two means."""
         return "average" if self.d_max is None else "ratio"
+
+    @property
+    def parts(self) -> tuple[Metric, ...]:
+        """The metrics whose mean it is: itself, or those of the classes of a macro average."""
+        return (self,)
+
+    @property
+    def is_mean(self) -> bool:
+        """True if it averages the label itself, a number."""
+        return self.needs == "label" and self.label_kind == "number"
+
+    @property
+    def is_share(self) -> bool:
+        """True if it is the share of labels that are one class."""
+        return self.needs == "label" and self.is_indicator
+
+    @property
+    def from_errors(self) -> bool:
+        """True if its losses follow from an error of the predicted class."""
+        return self.label_kind == "class" and self.needs in ("pred", "proba")
+
+    @property
+    def slope(self) -> float:
+        """The factor of the mean of the losses in the figure."""
+        return -1.0 if self.complemented else 1.0
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """The factor c_p of each part in the figure."""
+        return np.full(len(self.parts), self.slope / len(self.parts))
+
+    def link(self, losses: FloatArray | float) -> FloatArray:
+        """The figure, from means of losses, or of the parts.
+
+        >>> parse_metric("rmse").link(4.0), parse_metric("accuracy").link(0.25)
+        (array(2.), array(0.75))
+        """
+        if self.root:
+            return np.asarray(np.sqrt(np.maximum(losses, 0.0)))
+        return np.asarray(float(self.complemented) + self.slope * np.asarray(losses))
+
+    def of_pool(self, counts: Mapping[str, int], classes: Sequence[str] | None = None) -> Metric:
+        """The metric in a pool with so many predictions of each class.
+
+        `classes` are all of them, where they are known. Only metrics over all classes depend on it.
+        """
+        return self
 
     @property
     def interval(self) -> Literal["betting", "anytime"]:
@@ -144,6 +206,7 @@ class Metric(ABC):
             other,
             name=self.name,
             complemented=self.complemented,
+            root=self.root,
             higher_is_better=self.higher_is_better,
         )
 
@@ -188,35 +251,61 @@ class Metric(ABC):
         return self._values(LabelledItems(labels, pred))
 
     def tables(self, items: PossibleLabels) -> FloatArray:
-        """Numerator and denominator [2, n, J] of items for each label that they may have.
+        """Numerators and denominators [2P, n, J] of items for each label that they may have.
 
         >>> items = PossibleLabels(("ham", "spam"), np.array([1, 0]))
         >>> parse_metric("error").tables(items)[0]
         array([[1., 0.],
                [0., 1.]])
         """
+        if self.needs == "proba" and items.proba is not None:
+            n, J = items.proba.shape
+            names = np.tile(np.array(items.classes[:J], dtype=object), n)
+            proba = np.repeat(items.proba, J, axis=0)
+            told = LabelledItems(names, proba=proba, classes=items.classes[:J])
+            return self._stacked(self._values(told), J)
         if items.numbers is None:
-            # Few pairs of a prediction and a label: each is computed once.
-            names = np.array(items.classes, dtype=object)
-            pred, label = (one.ravel() for one in np.meshgrid(names, names, indexing="ij"))
-            return self._stacked(self._values(LabelledItems(label, pred)), len(names))[
-                :, items.pred
-            ]
+            return _class_tables(self, items.classes)[:, items.pred]
         shape = items.numbers.shape
         pred = np.repeat(items.pred, shape[1])
         return self._stacked(self._values(LabelledItems(items.numbers.ravel(), pred)), shape[1])
 
+    def expect(
+        self, items: PossibleLabels, chance: FloatArray, slopes: tuple[float, float] = (1.0, 0.0)
+    ) -> tuple[FloatArray, FloatArray]:
+        """The mean and the variance of slopes . (A, D) of each item, by the chances of its labels.
+
+        >>> items = PossibleLabels(("ham", "spam"), np.array([1]))
+        >>> parse_metric("error").expect(items, np.array([[0.2, 0.8]]))
+        (array([0.2]), array([0.16]))
+        """
+        A, D = self.tables(items)
+        psi = slopes[0] * A + slopes[1] * D if slopes[1] else slopes[0] * A
+        mean = np.einsum("nj,nj->n", chance, psi)
+        square = np.einsum("nj,nj,nj->n", chance, psi, psi)
+        return mean, np.maximum(square - mean**2, 0)
+
+    def class_tables(self, classes: Sequence[str]) -> FloatArray:
+        """Numerator and denominator [2, C, C] of each prediction and label."""
+        names = np.array(classes, dtype=object)
+        pred, label = (one.ravel() for one in np.meshgrid(names, names, indexing="ij"))
+        return self._stacked(self._values(LabelledItems(label, pred)), len(names))
+
     def _stacked(self, values: Values, n_labels: int) -> FloatArray:
         below = np.ones(1) if values.denominators is None else values.denominators
         both = np.stack(np.broadcast_arrays(values.losses, below))
-        return np.asarray(both.reshape(2, -1, n_labels))
+        return np.asarray(both.reshape(2 * len(self.parts), -1, n_labels))
 
     def pairs(
-        self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
+        self,
+        labels: ItemValues,
+        pred: ItemValues,
+        pool_size: int,
+        pred_counts: Mapping[str, int] | None,
     ) -> Pairs:
         """A ratio's values, with what the unlabelled items may still add to them.
 
-        `pred_counts` says how often each class is predicted in the whole pool.
+        `pred_counts` says how often each class is predicted in the whole pool, if that is known.
 
         >>> metric = parse_metric("precision:spam")
         >>> pairs = metric.pairs(["ham"], ["spam"], 10, {"ham": 6, "spam": 4})
@@ -233,7 +322,13 @@ class Metric(ABC):
         """The figure under the metric's name, from the estimated mean of its losses."""
         from levelled.metrics.ratios import scaled
 
-        return scaled(estimate, -1.0, 1.0) if self.complemented else estimate
+        if not self.root:
+            return scaled(estimate, self.slope, 1.0) if self.complemented else estimate
+        value = None if estimate.value is None else float(self.link(estimate.value))
+        low, high = float(self.link(estimate.low)), float(self.link(estimate.high))
+        spread = estimate.stderr  # the slope of the root is 1 / (2 root)
+        spread = spread / (2 * value) if spread is not None and value else spread
+        return replace(estimate, value=value, low=low, high=high, stderr=spread)
 
     def require(self, predictions: PoolPredictions) -> None:
         """Refuse a pool that does not hold what the metric needs."""
@@ -287,8 +382,12 @@ class Metric(ABC):
             return self._clip(predictions.loss_hat)
         return self._expected(predictions)
 
-    @abstractmethod
-    def _values(self, items: LabelledItems) -> Values: ...
+    def worth(self, classes: Sequence[str] | None) -> FloatArray | None:
+        """The number that each class counts as, for a mean of labels that are such classes."""
+        return None
+
+    def _values(self, items: LabelledItems) -> Values:
+        raise NotImplementedError
 
     def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
         """The interest of each item in a pool without a `score`."""
@@ -310,10 +409,18 @@ class Errors(Metric):
 
     loss: Literal["zero_one"] = "zero_one"
     bounds: Bounds | None = (0.0, 1.0)
+    is_indicator: bool = True
 
     def _values(self, items: LabelledItems) -> Values:
         wrong = as_classes("labels", items.labels) != as_classes("pred", items.pred)
         return Values(wrong.astype(np.float64))
+
+    def expect(
+        self, items: PossibleLabels, chance: FloatArray, slopes: tuple[float, float] = (1.0, 0.0)
+    ) -> tuple[FloatArray, FloatArray]:
+        """The mean and the variance, without a table of all labels."""
+        wrong = 1 - chance[np.arange(len(items)), items.pred]
+        return slopes[0] * wrong + slopes[1], slopes[0] ** 2 * wrong * (1 - wrong)
 
     def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
         if predictions.loss_hat is not None:
@@ -331,7 +438,7 @@ ERROR = Errors(name="error")
 class ProbabilityLosses(Metric):
     """The mean log loss or Brier score of predicted probabilities."""
 
-    needs: ClassVar[Needs] = "proba"
+    needs: Needs = "proba"
 
     loss: Literal["log_loss", "brier"]
 
@@ -376,8 +483,8 @@ class ProbabilityLosses(Metric):
 class NumberLosses(Metric):
     """The mean squared or absolute error of predicted numbers."""
 
-    needs: ClassVar[Needs] = "number"
-    label_kind: ClassVar[Literal["class", "number"] | None] = "number"
+    needs: Needs = "number"
+    label_kind: LabelKind | None = "number"
 
     loss: Literal["squared", "absolute"]
 
@@ -394,6 +501,11 @@ Find = Callable[[str, str], Any]
 """Returns what a module, by its name, has under another name."""
 
 
+@lru_cache(maxsize=100)
+def _class_tables(metric: Metric, classes: tuple[str, ...]) -> FloatArray:
+    return metric.class_tables(classes)
+
+
 def own_module(name: str) -> str | None:
     """The module in the name of a metric of one's own; None for metrics of Levelled.
 
@@ -401,8 +513,7 @@ def own_module(name: str) -> str | None:
     ('mine.losses', None, None)
     """
     head, colon, _ = str(name).strip().partition(":")
-    is_ours = head in PLAIN or head in _OF_CLASS
-    return head if colon and not is_ours else None
+    return head if colon and head not in _heads() else None
 
 
 def parse_metric(
@@ -421,39 +532,61 @@ def parse_metric(
     """
     name = str(name).strip()
     head, colon, rest = name.partition(":")
-    if head in PLAIN and not colon:
-        return PLAIN[head]
-    if head in _OF_CLASS:
-        if not rest:
-            raise InputError(
-                f"{head} is about one class: write {head}:CLASS, for example {head}:spam."
-            )
-        positive = class_text(rest)
-        if classes is not None:
-            check_class(positive, classes)
-        return _OF_CLASS[head](name=name, positive=positive)
-    if head == "log_loss":
-        cap = between(f"The cap of {name}", _number_in(name, rest), 0, 1000, open_=True)
-        return ProbabilityLosses(name=name, loss="log_loss", bounds=(0.0, cap), cap=cap)
-    if head == "mean":
+    if name in PLAIN:
+        return PLAIN[name]
+    if head not in _heads():
+        if found := _registered(name):
+            return found
+        if colon:
+            return _import_losses(name, head, rest, find)
+        raise _unknown(name)
+    pattern = next((one for one in _ENTRIES if one.startswith(f"{head}:")), None)
+    if pattern is None:
+        raise InputError(f"{head} takes nothing after a colon; write {head} instead of {name!r}.")
+    keys = pattern.split(":")[1:]
+    words = dict(zip(keys, rest.split(":", len(keys) - 1), strict=False))
+    if "CLASS" in keys and not words.get("CLASS"):
+        example = pattern.replace("CLASS", "spam").replace("BETA", "2")
+        raise InputError(f"{head} is about one class: write {pattern}, for example {example}.")
+    if "CLASS" in words and classes is not None:
+        check_class(class_text(words["CLASS"]), classes)
+    return _ENTRIES[pattern](name=name, **_fields(name, words, keys))
+
+
+def figure(name: str) -> Metric:
+    """The metric of this name: its columns, and how they make the figure.
+
+    >>> figure("f1:spam").values(["spam", "ham"], ["spam", "spam"])
+    Values(losses=array([2., 0.]), denominators=array([2., 1.]))
+    """
+    return parse_metric(name)
+
+
+def _fields(name: str, words: Mapping[str, str], keys: Sequence[str]) -> dict[str, Any]:
+    """The fields that the words after the colons of a name set."""
+    found: dict[str, Any] = {}
+    number = {key: _number_in(name, words.get(key, "")) for key in keys if key != "CLASS"}
+    if "CLASS" in words:
+        found["positive"] = class_text(words["CLASS"])
+    if "BETA" in number:
+        found["beta"] = between(f"The beta of {name}", number["BETA"], 0, 1e6, open_=True)
+    if "CAP" in number:
+        found["cap"] = between(f"The cap of {name}", number["CAP"], 0, 1000, open_=True)
+        found["bounds"] = (0.0, found["cap"])
+    if "LOW" in number:
         from levelled.estimators.intervals.limits import as_bounds
 
-        low, _, high = rest.partition(":")
-        return Mean(name=name, bounds=as_bounds((_number_in(name, low), _number_in(name, high))))
-    if head in PLAIN:
-        raise InputError(f"{head} takes nothing after a colon; write {head} instead of {name!r}.")
-    if colon:
-        return _import_losses(name, head, rest, find)
-    raise _unknown(name)
+        found["bounds"] = as_bounds((number["LOW"], number["HIGH"]))
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Mean(Metric):
     """The mean of the label itself, a number."""
 
-    needs: ClassVar[Needs] = "label"
-    label_kind: ClassVar[Literal["class", "number"] | None] = "number"
-    signed: ClassVar[bool] = True
+    needs: Needs = "label"
+    label_kind: LabelKind | None = "number"
+    signed: bool = True
 
     higher_is_better: bool | None = None
 
@@ -466,8 +599,10 @@ class Mean(Metric):
 
     def tables(self, items: PossibleLabels) -> FloatArray:
         """The labels [2, n, J] as numbers within the bounds, and ones."""
-        worth = self.worth(items.classes) if items.numbers is None else self._clip(items.numbers)
-        table = np.broadcast_to(np.asarray(worth), (len(items), np.shape(worth)[-1]))
+        worth = np.asarray(
+            self.worth(items.classes) if items.numbers is None else self._clip(items.numbers)
+        )
+        table = np.broadcast_to(worth, (len(items), worth.shape[-1]))
         return np.stack([table, np.ones_like(table)])
 
     def worth(self, classes: Sequence[str] | None) -> FloatArray | None:
@@ -490,7 +625,8 @@ class Mean(Metric):
 class Share(Metric):
     """The share of labels that are one class."""
 
-    needs: ClassVar[Needs] = "label"
+    needs: Needs = "label"
+    is_indicator: bool = True
 
     bounds: Bounds | None = (0.0, 1.0)
     higher_is_better: bool | None = None
@@ -515,23 +651,52 @@ class Share(Metric):
         return _indicator("classes", classes or (), self.positive) if known else None
 
 
+class RatioTerms(NamedTuple):
+    """A ratio of one class: what an item adds to A and D, and what must be seen to define it."""
+
+    columns: Callable[[FloatArray, FloatArray, float], Columns]
+    """A and D from y = 1 where the label is the class, p = 1 where the prediction is, and beta."""
+    needed: str
+
+
+RATIOS: dict[str, RatioTerms] = {
+    "precision": RatioTerms(lambda y, p, b: (y * p, p), "prediction {!r}"),
+    "recall": RatioTerms(lambda y, p, b: (y * p, y), "label {!r}"),
+    "f1": RatioTerms(lambda y, p, b: (2 * y * p, y + p), "label or prediction {!r}"),
+    "specificity": RatioTerms(lambda y, p, b: ((1 - y) * (1 - p), 1 - y), "label other than {!r}"),
+    "f_beta": RatioTerms(
+        lambda y, p, b: ((1 + b**2) * y * p, b**2 * y + p), "label or prediction {!r}"
+    ),
+}
+"""Metrics of one class that are ratios, the most usual first."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClassRatio(Metric):
-    """Precision, recall, specificity or F1 of one class: a ratio of two pool means."""
+    """Precision, recall, specificity or F of one class: a ratio of two pool means."""
 
-    ratio: Literal["precision", "recall", "specificity", "f1"]
+    ratio: str
     bounds: Bounds | None = (0.0, 1.0)
     higher_is_better: bool | None = True
     positive: str
-    d_max: float
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        every = np.array([0.0, 0, 1, 1]), np.array([0.0, 1, 0, 1])
+        most = RATIOS[self.ratio].columns(*every, self.beta)[1].max()
+        object.__setattr__(self, "d_max", float(most))
 
     def pairs(
-        self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
+        self,
+        labels: ItemValues,
+        pred: ItemValues,
+        pool_size: int,
+        pred_counts: Mapping[str, int] | None,
     ) -> Pairs:
         """The values, with what the unlabelled items may still add to them."""
         y, p = self._indicators(labels, pred)
-        predicted = pred_counts.get(self.positive, 0)
-        unlabelled = predicted - int(p.sum())
+        predicted = None if pred_counts is None else pred_counts.get(self.positive, 0)
+        unlabelled = 0 if predicted is None else predicted - int(p.sum())
         if not 0 <= unlabelled <= pool_size - len(labels):
             raise InputError(
                 f"pred_counts do not fit {len(labels)} labels of a pool of {pool_size}: they leave "
@@ -539,7 +704,7 @@ class ClassRatio(Metric):
             )
         from levelled.metrics.classification import pairs_of
 
-        return pairs_of(self.ratio, self.positive, y, p, pool_size, predicted)
+        return pairs_of(self.ratio, self.positive, y, p, pool_size, predicted, self.beta)
 
     def denominator_mean(self, pred_counts: Mapping[str, int], pool_size: int) -> float | None:
         """For a precision, the share of the pool that is predicted to be of the class."""
@@ -548,9 +713,8 @@ class ClassRatio(Metric):
         return pred_counts.get(self.positive, 0) / pool_size or None
 
     def _values(self, items: LabelledItems) -> Values:
-        from levelled.metrics.classification import terms
-
-        return Values(*terms(self.ratio, *self._indicators(items.labels, items.pred), 1.0))
+        y, p = self._indicators(items.labels, items.pred)
+        return Values(*RATIOS[self.ratio].columns(y, p, self.beta))
 
     def _indicators(self, labels: ItemValues, pred: ItemValues) -> tuple[FloatArray, FloatArray]:
         y = _indicator("labels", labels, self.positive)
@@ -561,11 +725,135 @@ class ClassRatio(Metric):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ClassMean(Metric):
+    """The plain mean over all classes of a ratio of each: a macro average."""
+
+    ratio: str
+    bounds: Bounds | None = (0.0, 1.0)
+    higher_is_better: bool | None = True
+    d_max: float | None = 1.0
+    classes: tuple[str, ...] = ()
+    """None before the pool is known."""
+
+    @property
+    def parts(self) -> tuple[Metric, ...]:
+        """The ratio of each class."""
+        if not self.classes:
+            raise InputError(f"{self.name} needs the classes of the pool.")
+        return tuple(
+            ClassRatio(name=f"{self.ratio}:{one}", ratio=self.ratio, positive=one)
+            for one in self.classes
+        )
+
+    def of_pool(self, counts: Mapping[str, int], classes: Sequence[str] | None = None) -> Metric:
+        """The mean over these classes, or over those that are predicted."""
+        return replace(self, classes=tuple(counts if classes is None else classes))
+
+    def _values(self, items: LabelledItems) -> Values:
+        each = [part._values(items) for part in self.parts]
+        return Values(*(np.stack(column) for column in zip(*each, strict=True)))
+
+    def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
+        return ERROR._interest(predictions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Kappa(Metric):
+    """Cohen's kappa of one judge, whose verdicts in the pool are known.
+
+        1 - kappa = mean(1[label != verdict]) / mean(1 - j_label)
+
+    j_k is the share of verdicts k in the whole pool. The ratio may exceed 1, and kappa be negative;
+    divided by the largest that it may be it is a ratio with 0 <= A <= D.
+
+    `positive` is one of two verdicts; with more of them it is None.
+    """
+
+    bounds: Bounds | None = (0.0, 1.0)
+    complemented: bool = True
+    higher_is_better: bool | None = True
+    d_max: float | None = 1.0
+    in_slices: bool = False
+    shares: tuple[tuple[str, float], ...] = ()
+    """The verdicts of the pool, and the share of each; none before the pool is known."""
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], positive: str | None = None) -> Kappa:
+        """The kappa of a judge with so many verdicts of each class in the pool."""
+        used = {name: n for name, n in counts.items() if n}
+        if len(used) < 2:
+            raise InputError(
+                f"Every verdict is {next(iter(used), 'missing')!r}, so kappa is 0 whatever the "
+                f"labels: leave it out."
+            )
+        total = sum(used.values())
+        shares = tuple((name, n / total) for name, n in used.items())
+        one = positive if len(used) == 2 and positive in used else None
+        return cls(name="kappa", positive=one, d_max=_largest(shares), shares=shares)
+
+    def of_pool(self, counts: Mapping[str, int], classes: Sequence[str] | None = None) -> Metric:
+        """The kappa of a model with so many predictions of each class."""
+        return Kappa.of(counts, max(counts, default=None))
+
+    @property
+    def slope(self) -> float:
+        """Minus the largest value of 1 - kappa."""
+        return -_largest(self.shares)
+
+    def pairs(
+        self,
+        labels: ItemValues,
+        pred: ItemValues,
+        pool_size: int,
+        pred_counts: Mapping[str, int] | None,
+    ) -> Pairs:
+        """The values, with what the unlabelled items may still add to them."""
+        from levelled.metrics.ratios import Pairs
+
+        wrong, expected = self._values(LabelledItems(labels, pred))
+        assert expected is not None
+        chance = {name: self._expected_part(share) for name, share in self.shares}
+        left = pool_size - len(labels)
+        if self.positive is None:
+            outcomes = [(a, d) for d in (*chance.values(), -self.slope) for a in (0.0, 1.0)]
+            return Pairs(wrong, expected, [(left, outcomes)], "label", is_share=False)
+        (other,) = (name for name in chance if name != self.positive)
+        both = [(label, chance[label]) for label in (other, self.positive)]
+        predicted = int(np.count_nonzero(as_classes("pred", pred) == self.positive))
+        unlabelled = max((pred_counts or {}).get(self.positive, 0) - predicted, 0)
+        unseen = [
+            (n, [(float(label != verdict), d) for label, d in both])
+            for n, verdict in ((unlabelled, self.positive), (left - unlabelled, other))
+        ]
+        return Pairs(wrong, expected, unseen, "label", is_share=False)
+
+    def _values(self, items: LabelledItems) -> Values:
+        if not self.shares:
+            raise InputError(f"{self.name} needs the predictions of the whole pool.")
+        labels, pred = as_classes("labels", items.labels), as_classes("pred", items.pred)
+        shares = dict(self.shares)
+        expected = [self._expected_part(shares.get(one, 0.0)) for one in labels.tolist()]
+        return Values((labels != pred).astype(np.float64), np.array(expected, dtype=np.float64))
+
+    def _expected_part(self, share: float) -> float:
+        """The denominator of an item whose label is a verdict with this share: at least 1."""
+        return max(-self.slope * (1 - share), 1.0)  # rounding may leave a little less
+
+    def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
+        return ERROR._interest(predictions)
+
+
+def _largest(shares: Sequence[tuple[str, float]]) -> float:
+    """The largest value of 1 - kappa: all labels are the most frequent verdict, and wrong."""
+    return 1 / min(1 - share for _, share in shares)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OwnLosses(Metric):
     """The mean of a loss of your own, a function of labels and predictions."""
 
-    label_kind: ClassVar[Literal["class", "number"] | None] = None
-    signed: ClassVar[bool] = True
+    label_kind: LabelKind | None = None
+    signed: bool = True
 
     function: Callable[..., ArrayLike]
 
@@ -584,19 +872,46 @@ class OwnLosses(Metric):
         tables = Metric.tables(self, replace(items, classes=named))
         return np.concatenate([tables, tables.max(axis=2, keepdims=True)], axis=2)
 
+    def pairs(
+        self,
+        labels: ItemValues,
+        pred: ItemValues,
+        pool_size: int,
+        pred_counts: Mapping[str, int] | None,
+    ) -> Pairs:
+        """The values, with what the unlabelled items may still add to them."""
+        if self.d_max is None:
+            return Metric.pairs(self, labels, pred, pool_size, pred_counts)
+        from levelled.metrics.ratios import Pairs
+
+        A, D = self._values(LabelledItems(labels, pred)) if len(labels) else (np.zeros(0),) * 2
+        assert D is not None
+        ends = [(0.0, 0.0), (0.0, self.d_max), (self.d_max, self.d_max)]
+        return Pairs(A, D, [(pool_size - len(labels), ends)], "denominator above 0")
+
     def _values(self, items: LabelledItems) -> Values:
         n = len(items.labels)
+        given = np.asarray(items.proba if self.needs == "proba" else items.pred)
         try:
-            returned = self.function(np.asarray(items.labels), np.asarray(items.pred))
+            returned = self.function(np.asarray(items.labels), given)
         except Exception as wrong:  # the function may raise anything
             raise InputError(f"{self.name} failed on {n} labels: {_one_line(wrong)}.") from wrong
-        values = floats(f"What {self.name} returns", returned)
-        if values.shape != (n,):
+        both = returned if isinstance(returned, tuple) and self.d_max is not None else (returned,)
+        values = [floats(f"What {self.name} returns", one) for one in both]
+        if any(one.shape != (n,) for one in values) or (len(values) == 2) != bool(self.d_max):
             raise InputError(
-                f"{self.name} must return one number a label, {n} here; it returned an array of "
-                f"shape {values.shape}."
+                f"{self.name} must return one number a label, {n} here, or numerators and "
+                f"denominators with most= declared; it returned an array of shape "
+                f"{np.shape(returned)}."
             )
-        return Values(_within_bounds(self, values))
+        if len(values) == 1:
+            return Values(_within_bounds(self, values[0]))
+        A, D = values
+        if not np.all((A >= 0) & (A <= D) & (float(self.d_max or 0) >= D)):
+            raise LossError(
+                f"{self.name} must return 0 <= numerator <= denominator <= {self.d_max:g} (most)."
+            )
+        return Values(A, D)
 
     def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
         if predictions.loss_hat is not None:
@@ -604,28 +919,111 @@ class OwnLosses(Metric):
         return ERROR._interest(predictions)
 
 
-PLAIN: dict[str, Metric] = {
-    "error": ERROR,
-    "accuracy": Errors(name="accuracy", complemented=True, higher_is_better=True),
-    "log_loss": ProbabilityLosses(name="log_loss", loss="log_loss"),
-    "brier": ProbabilityLosses(name="brier", loss="brier", bounds=(0.0, 2.0)),
-    "mse": NumberLosses(name="mse", loss="squared"),
-    "mae": NumberLosses(name="mae", loss="absolute"),
-    "mean": Mean(name="mean"),
+_ENTRIES: dict[str, Callable[..., Metric]] = {
+    "error": Errors,
+    "accuracy": partial(Errors, complemented=True, higher_is_better=True),
+    "log_loss": partial(ProbabilityLosses, loss="log_loss"),
+    "brier": partial(ProbabilityLosses, loss="brier", bounds=(0.0, 2.0)),
+    "mse": partial(NumberLosses, loss="squared"),
+    "mae": partial(NumberLosses, loss="absolute"),
+    "rmse": partial(NumberLosses, loss="squared", root=True),
+    "mean": Mean,
+    "macro_f1": partial(ClassMean, ratio="f1"),
+    "macro_precision": partial(ClassMean, ratio="precision"),
+    "macro_recall": partial(ClassMean, ratio="recall"),
+    "balanced_accuracy": partial(ClassMean, ratio="recall"),
+    # Over all classes micro precision, recall and F are the accuracy.
+    "micro_f1": partial(Errors, complemented=True, higher_is_better=True),
+    "kappa": Kappa,
+    "log_loss:CAP": partial(ProbabilityLosses, loss="log_loss"),
+    "mean:LOW:HIGH": Mean,
+    **{f"{one}:CLASS": partial(ClassRatio, ratio=one) for one in RATIOS if one != "f_beta"},
+    "f_beta:BETA:CLASS": partial(ClassRatio, ratio="f_beta"),
+    "share:CLASS": Share,
 }
+"""The metrics by the pattern of their names, the most usual first."""
+
+PLAIN = {name: make(name=name) for name, make in _ENTRIES.items() if ":" not in name}
 """Metrics that take nothing after their name."""
 
-_OF_CLASS: dict[str, Callable[..., Metric]] = {
-    "precision": partial(ClassRatio, ratio="precision", d_max=1.0),
-    "recall": partial(ClassRatio, ratio="recall", d_max=1.0),
-    "f1": partial(ClassRatio, ratio="f1", d_max=2.0),
-    "share": Share,
-}
-"""Metrics of one class, the most usual first."""
-
-_HEADS = [f"{head}:CLASS" for head in _OF_CLASS]
-NAMES = (*PLAIN, "log_loss:CAP", "mean:LOW:HIGH", *_HEADS, "package.module:function")
+NAMES = (*_ENTRIES, "package.module:function")
 """The names that `parse_metric` takes."""
+
+_REGISTERED: dict[str, Metric] = {}
+"""Metrics of one's own, by the name that they were registered under."""
+
+
+def register(
+    name: str,
+    *,
+    bounds: tuple[float, float] | None = None,
+    higher_is_better: bool = False,
+    needs: Needs = "pred",
+    most: float | None = None,
+) -> Callable[[Function], Function]:
+    """Register a function as a metric, which arrays, campaigns, plans and gates then know.
+
+    The function takes labels and predictions and returns one value an item, whose pool mean is the
+    metric; or the numerator and the denominator of each item, whose pool means are divided. A
+    campaign records it as module:name, so that another process finds it by importing the module.
+
+    Parameters
+    ----------
+    name : The name of the metric.
+    bounds : The least and the largest value of an item; without them intervals are asymptotic.
+    higher_is_better : True where a larger value is the better one.
+    needs : The predictions that the function takes: "label" (none), "pred", "proba" or "number".
+    most : The largest denominator of an item, for a function that returns two values; then
+        0 <= numerator <= denominator.
+
+    >>> @register("too_low", bounds=(0, 1))
+    ... def too_low(labels, predictions):
+    ...     return labels > predictions
+    >>> parse_metric("too_low").values([1, 2], [1, 1]).losses
+    array([0., 1.])
+    """
+    if not name.isidentifier() or name in _heads():
+        raise InputError(f"A metric cannot be registered as {name!r}: choose a name of its own.")
+
+    def add(function: Function) -> Function:
+        limits = (0.0, 1.0) if most is not None else bounds
+        full = f"{function.__module__}:{name}"
+        _REGISTERED[name] = _own(full, function, limits, higher_is_better, needs, most)
+        return function
+
+    return add
+
+
+def _own(
+    name: str,
+    function: Callable[..., ArrayLike],
+    bounds: tuple[float, float] | None,
+    higher_is_better: bool,
+    needs: Needs = "pred",
+    most: float | None = None,
+) -> Metric:
+    from levelled.estimators.intervals.limits import as_bounds
+
+    return OwnLosses(
+        name=name,
+        needs=needs,
+        bounds=None if bounds is None else as_bounds(bounds),
+        higher_is_better=higher_is_better,
+        function=function,
+        d_max=most,
+    )
+
+
+def _heads() -> set[str]:
+    return {pattern.partition(":")[0] for pattern in _ENTRIES}
+
+
+def _registered(name: str) -> Metric | None:
+    """The metric that was registered under this name, or recorded under module:name."""
+    found = _REGISTERED.get(name.partition(":")[2] or name)
+    return (
+        found if found is not None and name in (found.name.partition(":")[2], found.name) else None
+    )
 
 
 def _import_losses(name: str, module: str, attribute: str, find: Find) -> Metric:
@@ -635,23 +1033,20 @@ def _import_losses(name: str, module: str, attribute: str, find: Find) -> Metric
     except NotApprovedError as unknown:
         raise NotApprovedError(f"{name} cannot be computed. {unknown}") from unknown
     except Exception as wrong:  # the module may raise anything
+        if found := _registered(name):  # under another name than that of its function
+            return found
         if isinstance(wrong, ModuleNotFoundError) and "." not in module:
             raise _unknown(name, f" There is no module {module!r} in this folder.") from wrong
         raise InputError(
             f"The function {name} cannot be imported ({_one_line(wrong)}). Install its package, or "
-            f"run the command in the folder of its file."
+            f"run the command in the folder of its file; import {module} where it is registered."
         ) from wrong
+    if found := _registered(name):
+        return found
     if not callable(function):
         raise InputError(f"{name} is a {type(function).__name__}, not a function of labels, pred.")
-    from levelled.estimators.intervals.limits import as_bounds
-
-    bounds = getattr(function, "bounds", None)
-    return OwnLosses(
-        name=name,
-        bounds=None if bounds is None else as_bounds(bounds),
-        higher_is_better=bool(getattr(function, "higher_is_better", False)),
-        function=function,
-    )
+    better = bool(getattr(function, "higher_is_better", False))
+    return _own(name, function, getattr(function, "bounds", None), better)
 
 
 def _within_bounds(metric: Metric, values: FloatArray) -> FloatArray:
@@ -681,7 +1076,7 @@ def _number_in(name: str, text: str) -> float:
 
 def _unknown(name: str, hint: str = "") -> InputError:
     head = name.partition(":")[0]
-    near = difflib.get_close_matches(head, [other.partition(":")[0] for other in NAMES], n=1)
+    near = difflib.get_close_matches(head, [*_heads(), *_REGISTERED], n=1)
     hint = f" Did you mean {near[0]}?" if near else hint
     return InputError(f"There is no metric {name!r}.{hint} Metrics are {', '.join(NAMES)}.")
 
@@ -698,11 +1093,12 @@ def fitting_metrics(predictions: PoolPredictions, most_classes: int = 20) -> lis
     >>> import pyarrow as pa
     >>> from levelled.sources import open_pool
     >>> fitting_metrics(open_pool(pa.table({"id": [1, 2], "pred": [0.5, 2.5]})).predictions())
-    ['mse', 'mae', 'mean']
+    ['mse', 'mae', 'rmse', 'mean']
     """
     classes = _classes(predictions)
     some = classes if len(classes) <= most_classes else ()
-    names = [*PLAIN, *(f"{head}:{name}" for head in _OF_CLASS for name in some)]
+    heads = [one.removesuffix("CLASS") for one in _ENTRIES if re.fullmatch(r"\w+:CLASS", one)]
+    names = [*PLAIN, *(f"{head}{name}" for head in heads for name in some)]
     return [name for name in names if _fits(name, predictions)]
 
 

@@ -27,7 +27,7 @@ from levelled.metrics.design import (
     representatives,
     weighted_quantiles,
 )
-from levelled.metrics.named import Metric, NumberLosses, parse_metric
+from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.proposals import mixture, proportional
 from levelled.scores import root_mean_squared_loss
@@ -183,11 +183,13 @@ def plan(
     """
     request = PlanRequest(parse_metric(metric), width, level, looks, expected)
     floor = between("floor (the share of uniform draws)", floor, 0, 1)
-    if not isinstance(request.metric, NumberLosses):
+    if request.metric.needs != "number":
         predictions = _as_predictions(pred, label, classes)
         score = request.metric.score(predictions)
         weights = mixture(proportional(score, allow_zero=True), floor)
         return plan_pool(request, predictions, weights)
+    if request.metric.root or request.metric.loss is None:
+        raise InputError(f"{request.metric.name} cannot be planned: plan for mse or mae.")
     root = root_mean_squared_loss(pred, label, loss=request.metric.loss)
     weights = mixture(proportional(root, allow_zero=True), floor)
     if label is None or not root.any():
@@ -228,6 +230,13 @@ def plan_pool(
         )
     metric.require(predictions)
     pool = ClassPool.of(predictions)
+    counts = np.bincount(pool.pred, minlength=len(pool.classes)).tolist()
+    metric = metric.of_pool(dict(zip(pool.classes, counts, strict=True)), pool.classes)
+    if len(metric.parts) > 1:
+        raise InputError(
+            f"{metric.name} cannot be planned itself: plan for {metric.parts[0].name}, or another "
+            f"one of its parts."
+        )
     rows, count = pool.representatives(weights, metric)
     losses, denominators = pool.tables(metric, rows)
     if denominators is not None and not denominators.any():
@@ -289,7 +298,7 @@ def _summarise(
         raise InputError(f"Nothing can be planned for {N} items: give two or more.")
     design = Design.of(count, q)
     values = np.array([design.value(each) for each in outcomes])
-    values = 1 - values if metric.complemented else values
+    values = metric.link(values) if metric.complemented else values
     if request.expected is not None:
         # Refuse a value that no distribution of the labels gives, or nearly so.
         low, high = float(values.min()), float(values.max())

@@ -13,17 +13,18 @@ from numpy.random import Generator
 
 from levelled import proposals
 from levelled._check import FloatArray, IntArray
+from levelled.campaigns.figures.figures import Subject, estimate_subject
+from levelled.campaigns.figures.figures import read_once as read_figure
+from levelled.campaigns.figures.settled import SettledDraws
 from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.estimators import Estimate, estimate
+from levelled.estimators import Estimate
 from levelled.estimators.intervals.limits import plan_looks
-from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import estimator_shares, moments, ramp_of
 from levelled.looks import SHARE, PlannedLook
 from levelled.samplers import FrozenProposal
+from levelled.simulation.campaigns import term_variances
 from levelled.simulation.known import KnownLosses
-from levelled.surrogates import next_round_size
-from levelled.surrogates.driver import GUARANTEED_FLOOR
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,55 +32,16 @@ class Trajectory:
     """Draws, and the variance of each term of the estimate given the draws before it.
 
     A simulation knows the losses of all items, so these variances are exact. Their sum with
-    squared shares has the variance of the estimate as its mean. `plain` are those of terms without
-    the predictor behind the draws: a ratio does without it while it has seen too few labels.
+    squared shares has the variance of the estimate as its mean.
     """
 
     draws: Draws
     variances: FloatArray
-    plain: FloatArray | None = None
 
     def variance(self, estimator: str, n: int) -> float:
         """sum_m u_m^2 v_m of an estimate from the first n draws."""
         shares = estimator_shares(estimator, self.draws.pool_size, n, ramp_of(self.draws))
-        variances = self.variances
-        if estimator == "lure" and self.plain is not None:
-            variances = self.plain
-        return float(shares**2 @ variances[:n])
-
-    def mean(self, losses: FloatArray, estimator: str, n: int) -> float:
-        """The estimated mean of the pool's losses from the first n draws, exactly unbiased."""
-        draws = self.draws[:n]
-        design = draws.design or {}
-        summary = moments(
-            losses[draws.index],
-            draws.probability,
-            draws.pool_size,
-            estimator=estimator,
-            control=design.get("control"),
-            control_left=design.get("control_left"),
-            ramp=ramp_of(draws),
-        )
-        return float(summary.value)
-
-
-def term_variances(frozen: FrozenProposal, losses: FloatArray, drawn: IntArray) -> FloatArray:
-    """The variance v_m of each term a_m, given the draws before it.
-
-        v_m = N^-2 (sum (L - g)^2 / q_m - (sum (L - g))^2),    over the items left
-
-    `losses` are those of the whole pool, g is the control of the proposal, or 0 without one.
-
-    >>> uniform = FrozenProposal(np.arange(4), 4, np.ones(4))
-    >>> term_variances(uniform, np.array([1.0, 0.0, 0.0, 0.0]), np.array([1, 2]))
-    array([0.1875, 0.125 ])
-    """
-    rest = losses[frozen.rows] - (0.0 if frozen.control is None else frozen.control)
-    at = np.searchsorted(frozen.rows, drawn)
-    columns = np.stack([frozen.weights, rest**2 / frozen.weights, rest])
-    taken = columns[:, at]
-    weight, square, total = columns.sum(axis=1)[:, None] - (np.cumsum(taken, axis=1) - taken)
-    return np.asarray(np.maximum(weight * square - total**2, 0) / frozen.pool_size**2)
+        return float(shares**2 @ self.variances[:n])
 
 
 def draw_frozen(
@@ -88,46 +50,6 @@ def draw_frozen(
     """Draws by weights that never change."""
     draws = frozen.draw(budget, seed=int(rng.integers(2**63)))
     return Trajectory(draws, term_variances(frozen, known.losses, draws.index))
-
-
-def draw_in_rounds(
-    known: KnownLosses, budget: int, rng: Generator, floor: float | None = None
-) -> Trajectory:
-    """Draws of an adaptive campaign, whose predictor is fitted anew before each round.
-
-    The floor falls with the errors found, unless it is given.
-    """
-    driver, targets = known.driver, known.targets
-    if driver is None or targets is None:
-        raise InputError(
-            f"The methods adaptive and guaranteed need something to learn the {known.metric} from: "
-            f"columns proba_<class>, surrogate_<class>, loss_hat, or features (f_*, embedding)."
-        )
-    rows, q = np.empty(0, dtype=np.int64), np.empty(0)
-    parts: list[Draws] = []
-    variances: list[FloatArray] = []
-    plain: list[FloatArray] = []
-    predictor = driver.first_predictor
-    while len(rows) < budget:
-        if len(rows):
-            weights = ranked_weights(q, len(known))
-            predictor = driver.fit(rows, targets[rows], weights, predictor)
-        share = driver.floor(targets[rows]) if floor is None else floor
-        frozen = known.with_control(driver.proposal(predictor, rows, share).whole())
-        n = min(next_round_size(len(rows)), budget - len(rows))
-        parts.append(frozen.draw(n, seed=int(rng.integers(2**63))))
-        variances.append(term_variances(frozen, known.losses, parts[-1].index))
-        if known.ratio is not None:
-            without = replace(frozen, control=None)
-            plain.append(term_variances(without, known.losses, parts[-1].index))
-        rows = np.concatenate([rows, parts[-1].index])
-        q = np.concatenate([q, parts[-1].probability])
-    design = {
-        name: np.concatenate([(part.design or {})[name] for part in parts])
-        for name in parts[0].design or {}
-    }
-    draws = Draws(rows, q, len(known), design=design)
-    return Trajectory(draws, np.concatenate(variances), np.concatenate(plain) if plain else None)
 
 
 LEVEL = 0.95  # the default of a campaign
@@ -152,77 +74,60 @@ class Reading(NamedTuple):
     linear_variance: float = np.nan
 
 
+Columns = Sequence[FloatArray] | FloatArray
+"""Losses and ones, or numerators and denominators."""
 Method = Callable[[KnownLosses, Sequence[int], Generator], list[Reading]]
 """Labels of known losses drawn up to the largest budget, and a reading at each of them."""
 
 
 def uniform(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """Random labels and their mean or plug-in ratio, with an interval that is read once."""
-    frozen = replace(known.static, weights=np.ones(len(known)), control=None, bound=None)
-    draws = frozen.draw(max(budgets), seed=int(rng.integers(2**63)))
-    readings = []
+    base, subject, readings = *_run("uniform", known, budgets, rng), []
     for n in budgets:
-        est = known.estimate(draws[:n], "lure", LEVEL)
-        linear, exact = float(known.losses[draws.index[:n]].mean()), known.uniform_variance(n)
+        est = read_figure(base.first(n), subject, LEVEL, "auto")
+        linear, exact = float(known.losses[base.rows[:n]].mean()), known.uniform_variance(n)
+        linear -= float(known.losses.mean())
         readings.append(_reading(known, est, exact, linear, exact))
     return readings
 
 
 def static(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
-    """A static campaign: R_LURE with planned looks."""
-    plain = replace(known.static, control=None, bound=None)
-    return _read_looks(known, draw_frozen(known, plain, max(budgets), rng), "lure", budgets)
+    """A static campaign, with planned looks."""
+    return _read_looks("static", known, budgets, rng)
 
 
 def adaptive(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """An adaptive campaign, with planned looks."""
-    trajectory = draw_in_rounds(known, max(budgets), rng)
-    has_control = "control" in (trajectory.draws.design or {})
-    return _read_looks(known, trajectory, "ramped" if has_control else "lure", budgets)
+    return _read_looks("adaptive", known, budgets, rng)
 
 
-def with_known(rest: KnownLosses, n_known: int) -> Method:
-    """An adaptive campaign that begins with known labels, which join its estimate of the rest.
-
-    Its predictor learns from the drawn labels alone here; that of a campaign from the others too.
-    """
-    share = len(rest) / (len(rest) + n_known)
+def with_known(begun: KnownLosses) -> Method:
+    """An adaptive campaign that begins with known labels."""
 
     def read(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
-        return [
-            Reading(
-                share * one.error,
-                share**2 * one.variance,
-                share * one.width,
-                one.covers,
-                share * one.linear,
-                share**2 * one.linear_variance,
-            )
-            for one in adaptive(rest, budgets, rng)
-        ]
+        return _read_looks("adaptive", begun, budgets, rng)
 
     return read
 
 
 def guaranteed(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """An adaptive campaign with a finite-sample guarantee, whose interval covers at every label."""
-    if known.ratio is not None:
+    if known.is_ratio:
         raise InputError(f"The guarantee is for errors: leave guaranteed out for {known.metric}.")
-    trajectory = draw_in_rounds(known, max(budgets), rng, GUARANTEED_FLOOR)
-    readings = []
+    campaign = known.campaign_of("guaranteed")
+    base, subject = _run("guaranteed", known, budgets, rng)
+    variances, readings = campaign.term_variances(base, subject), []
     for budget in budgets:
-        draws = trajectory.draws[:budget]
-        est = estimate(
-            known.losses[draws.index],
-            draws,
-            "ramped",
-            level=LEVEL,
-            interval="hedged",
-            bounds=known.bounds,
-            budget=budget,
+        settings = replace(base.state.settings, budget=budget)
+        own = replace(
+            base.first(budget),
+            state=replace(base.state, settings=settings),
+            cache=replace(base.cache, games={}),
         )
+        est = estimate_subject(own, subject, LEVEL)
         # What its interval rejects once stays rejected, so that it covers at every label.
-        readings.append(_reading(known, est, trajectory.variance("ramped", budget)))
+        exact, linear = campaign.exact_variance(own, variances), campaign.linear_error(own, subject)
+        readings.append(_reading(known, est, exact, linear, exact))
     return readings
 
 
@@ -232,9 +137,9 @@ def active_testing(known: KnownLosses, budgets: Sequence[int], rng: Generator) -
     A tenth of the probability is uniform; the interval is the normal one. Of a ratio the loss is
     an error in predicting its class, and the weights give the ratio of two means.
     """
-    loss, ratio = _expected(known, "active-testing"), known.ratio
-    if ratio is not None and ratio.chance is not None:
-        loss = np.abs(ratio.predicted - ratio.chance)
+    loss = _expected(known, "active-testing")
+    if known.of_class is not None:
+        loss = np.abs(known.of_class.predicted - known.of_class.chance)
     weights = proposals.proportional(loss, allow_zero=True)
     weights = proposals.mixture(weights, share=_TESTING_FLOOR)
     plain = replace(known.static, weights=weights, control=None, bound=None)
@@ -246,7 +151,7 @@ def active_testing(known: KnownLosses, budgets: Sequence[int], rng: Generator) -
             summary = moments(values, q, N)
             return float(summary.value), float(summary.variance)
 
-        values = known.values(trajectory.draws.index[:n])
+        values = known.values[:, trajectory.draws.index[:n]]
         readings.append(read_values(known, values, of, trajectory.variance("lure", n)))
     return readings
 
@@ -265,8 +170,8 @@ def ppi(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Read
     order, readings = rng.permutation(N)[: max(budgets)], []
     for n in budgets:
         rows, left = order[:n], (1 - n / N) / n
-        values = known.values(rows)
-        c = _tune(values, expected, rows)
+        values = known.values[:, rows]
+        c = _tune(values, expected, rows, known.is_ratio)
         rest = [L - c * (g[rows] - g.mean()) for L, g in zip(values, expected, strict=True)]
         exact = left * float((known.losses - c * f).var(ddof=1))
 
@@ -277,10 +182,10 @@ def ppi(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Read
     return readings
 
 
-def _tune(values: Sequence[FloatArray], expected: Sequence[FloatArray], rows: IntArray) -> float:
+def _tune(values: Columns, expected: Columns, rows: IntArray, is_ratio: bool) -> float:
     """The coefficient c of PPI++ from labelled values and the expected ones of all items."""
     L, f = values[0], expected[0]
-    if len(values) > 1 and values[1].any():
+    if is_ratio and values[1].any():
         theta = values[0].sum() / values[1].sum()
         L, f = (own[0] - theta * own[1] for own in (values, expected))
     spread = float(f.var())
@@ -318,20 +223,17 @@ Estimator = Callable[[FloatArray], tuple[float, float]]
 """The estimated pool mean of some values, one for each label, and the variance of that mean."""
 
 
-def read_values(
-    known: KnownLosses, values: Sequence[FloatArray], of: Estimator, exact: float
-) -> Reading:
+def read_values(known: KnownLosses, values: Columns, of: Estimator, exact: float) -> Reading:
     """The reading of a mean of losses, or of a ratio of two means, with the normal interval.
 
     `values` are those of `KnownLosses.values`. A ratio without a denominator is undefined.
     """
-    ratio = known.ratio
-    if ratio is None:
+    if not known.is_ratio:
         value, variance = of(values[0])
         return read_once(known, value, exact, variance)
     A, D = values
     top, bottom = of(A)[0], of(D)[0]
-    linear = (top - ratio.value * bottom) / ratio.denominator_mean
+    linear = (top - known.risk * bottom) / float(known.values[1].mean())
     if bottom <= 0:
         return Reading(np.nan, exact, 1.0, True, linear, exact)
     _, variance = of((A - top / bottom * D) / bottom)
@@ -346,7 +248,7 @@ def read_weighted(known: KnownLosses, rows: IntArray, weights: FloatArray, exact
         each = weights * values
         return float(each.mean()), float(each.var(ddof=1)) / len(each)
 
-    return read_values(known, known.values(rows), of, exact)
+    return read_values(known, known.values[:, rows], of, exact)
 
 
 def read_once(known: KnownLosses, value: float, exact: float, variance: float) -> Reading:
@@ -358,24 +260,32 @@ def read_once(known: KnownLosses, value: float, exact: float, variance: float) -
     return Reading(error, exact, 2 * half, abs(error) <= half)
 
 
+def _run(
+    name: str, known: KnownLosses, budgets: Sequence[int], rng: Generator
+) -> tuple[SettledDraws, Subject]:
+    """The labels of a campaign up to the largest budget, and its first figure."""
+    campaign = known.campaign_of(name)
+    return campaign.run(max(budgets), int(rng.integers(2**31))), campaign.subject()
+
+
 def _read_looks(
-    known: KnownLosses, trajectory: Trajectory, estimator: str, budgets: Sequence[int]
+    name: str, known: KnownLosses, budgets: Sequence[int], rng: Generator
 ) -> list[Reading]:
     """The reading of the last planned look at each budget; it covers if those of all looks do.
 
     Betting between the looks is left out; it could only narrow the intervals.
     """
-    readings = []
+    campaign, readings = known.campaign_of(name), []
+    base, subject = _run(name, known, budgets, rng)
+    variances = campaign.term_variances(base, subject)
     for budget in budgets:
         covers = True
-        for look in planned_looks(budget, len(known)):
-            est = known.estimate(trajectory.draws[: look.n], estimator, look.level)
+        for look in planned_looks(budget, base.draws.pool_size):
+            est = read_figure(base.first(look.n), subject, look.level, "auto")
             covers &= est.low <= known.risk <= est.high
-        shown = estimator if known.ratio is None else est.estimator
-        exact, unbiased = (trajectory.variance(by, budget) for by in (shown, estimator))
-        linear = trajectory.mean(known.losses, estimator, budget)
-        reading = _reading(known, est, exact, linear, unbiased)
-        readings.append(reading._replace(covers=covers))
+        own = base.first(budget)
+        exact, linear = campaign.exact_variance(own, variances), campaign.linear_error(own, subject)
+        readings.append(_reading(known, est, exact, linear, exact)._replace(covers=covers))
     return readings
 
 

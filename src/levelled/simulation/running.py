@@ -91,12 +91,11 @@ def simulate(
     losses = known_losses(pool, label, metric, **columns)
     names = applicable_methods(losses) if methods == "all" else check_methods(methods)
     chosen = {name: METHODS[name] for name in names}
-    chosen |= method_with_known(losses, known, pool, label, metric, **columns)
+    chosen |= method_with_known(known, pool, label, metric, **columns)
     return repeat_methods(losses, chosen, budgets, repetitions, seed=seed, backend=backend)
 
 
 def method_with_known(
-    losses: KnownLosses,
     known: Any,  # noqa: ANN401
     pool: Any,  # noqa: ANN401
     label: str,
@@ -106,16 +105,13 @@ def method_with_known(
     """The method "with-known" of `simulate`, if there are known labels."""
     if known is None:
         return {}
-    if losses.ratio is not None:
-        raise InputError(f"Known labels are simulated for averages, and {metric} is a ratio.")
     ids = [one.id for one in read_answers(known) if one.id is not None and one.label is not None]
-    rest = known_losses(pool, label, metric, **columns, without=ids)
-    return {"with-known": with_known(rest, len(ids))}
+    return {"with-known": with_known(known_losses(pool, label, metric, **columns, known=ids))}
 
 
 def applicable_methods(known: KnownLosses) -> list[str]:
     """The methods for which these losses have what they need, but for slow ones."""
-    without = {*SLOW, *(() if known.driver else ("adaptive",))}
+    without = {*SLOW, *(() if known.can_adapt else ("adaptive",))}
     if known.expected is None:
         without |= {"active-testing", "ppi"}
     return [name for name in METHODS if name not in without]
@@ -174,7 +170,7 @@ def _row(known: KnownLosses, name: str, budget: int, reference: float, readings:
     errors, variances, widths, covers, *linear = readings[:, 1].T
     of_uniform: FloatArray | float = known.uniform_variance(budget)
     factor, factor_se = _factor(of_uniform, variances)
-    if known.ratio is not None:  # no formula gives the squared error of a ratio exactly
+    if known.is_ratio:  # no formula gives the squared error of a ratio exactly
         of_uniform = readings[:, 0, 0] ** 2
     by_errors, by_errors_se = _factor(of_uniform, errors**2)
     width = widths.mean()
@@ -187,7 +183,7 @@ def _row(known: KnownLosses, name: str, budget: int, reference: float, readings:
         "label_factor_mse": by_errors,
         "label_factor_mse_se": by_errors_se,
         "width_factor": float((reference / width) ** 2) if wide else None,
-        "bias_z": _bias_z(errors, variances) if known.ratio is None else _bias_z(*linear),
+        "bias_z": _bias_z(*linear) if known.is_ratio else _bias_z(errors, variances),
         "coverage": None if np.isnan(width) else float(covers.mean()),
         "repetitions": len(errors),
     }

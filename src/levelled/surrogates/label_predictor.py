@@ -41,17 +41,23 @@ _MOST_SLOPES = 400  # a fit takes the cube of their number
 
 _STEPS, _CONVERGED = 30, 1e-5  # Newton: an error of 1e-5 before a step is one of 1e-10 after it
 _LARGEST_LEVERAGE = 0.95  # guard: a label that alone decides a coefficient
+_LARGEST_ETA = 80.0  # guard: exp of more than 88 overflows in 32 bits; chances are cut before that
 _LOST_RIDGE = 1e-12  # guard: a ridge that rounding loses beside huge weights
 _RIDGE_ALPHA = 0.02  # STATISTICS 1.16.2, as all ridges but those of slopes and steps
 _RIDGE_SCORES = 2.0
 _RIDGE_CLASSES = 2.0
 _RIDGE_FEATURES = 10.0
+# Label factor of the error at 200 labels: 10 instead gives spam -5%, digits -4%, IMDB +3%; 3 gives
+# spam +2%, IMDB -1%, MNIST -2% (10-12 repetitions, +-2-4%). Two classes differ by the difference of
+# two slopes, on which the ridge is 2.5.
 _RIDGE_SLOPES = 5.0
-_RIDGE_STEPS = 2.0
+_RIDGE_STEPS = 2.0  # .5 and 10 change the mean label factor of six pools by less than .5%
 _RIDGE_OF_VERDICTS, _RIDGE_BESIDE_VERDICTS = 10.0, 4.0  # as the predictor of the loss
 """On scores that a verdict gives, which are two or a few, and on all else beside them."""
 _COST = 1.0  # STATISTICS 1.13.3
-"""The log-likelihood by which a further set of coefficients must be better to count as much."""
+"""The log-likelihood by which a further set of coefficients must be better to count as much.
+
+For slopes of ten classes 1 instead of 9 costs 3% of the label factor on Fashion-MNIST."""
 _LEAST_SHARE = 0.02  # STATISTICS 1.13.3
 """A regression with a smaller share of the average is left out."""
 _BACKGROUND = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])  # STATISTICS 1.13.4
@@ -168,7 +174,8 @@ class LabelScaling:
                 mean, pred = run.mean_proba(part), run.pred[part]
                 rows, end = np.arange(len(pred)), start + len(pred)
                 error[start:end] = 1 - mean[rows, pred]
-                powers = np.maximum(mean, mean.dtype.type(_CLIP)) ** slope
+                # Six times as fast as ** on numbers of 64 bits.
+                powers = np.exp(slope * np.log(np.maximum(mean, mean.dtype.type(_CLIP))))
                 own = powers[rows, pred].astype(np.float64)
                 powers[rows, pred] = 0
                 steep[start:end] = np.log(powers.sum(axis=1, dtype=np.float64) / own)
@@ -246,7 +253,7 @@ class LabelPredictor:
         n, C = len(columns), columns.n_classes
         predicted = np.empty((n, C))
         kind = np.result_type(*columns.proba).type
-        linear = self._linear(scaling)
+        linear, ones = self._linear(scaling), np.ones(C, dtype=kind)  # x @ ones is the fastest sum
         for part in columns.blocks():
             pred = columns.pred[part]
             rows = np.arange(len(pred))
@@ -268,23 +275,25 @@ class LabelPredictor:
                     eta += products[:, :-1]
             if len(self.classes):
                 eta += self.classes.astype(kind)
-            eta[rows, pred] += own
-            eta -= eta.max(axis=1, keepdims=True)
+            own += eta[rows, pred]
+            eta -= own[:, None]
+            eta[rows, pred] = 0
+            np.minimum(eta, kind(_LARGEST_ETA), out=eta)
             np.exp(eta, out=eta)
-            eta *= (kind(1 - self.background) / eta.sum(axis=1))[:, None]
+            eta *= (kind(1 - self.background) / (eta @ ones))[:, None]
             # The predicted class gets what the others leave, so only their base is added.
             clipped[rows, pred] = 0
-            clipped *= (kind(self.background * self.level) / clipped.sum(axis=1))[:, None]
+            clipped *= (kind(self.background * self.level) / (clipped @ ones))[:, None]
             eta += clipped
             np.maximum(eta, kind(_LEAST_ERROR / (C - 1)), out=eta)
             eta[rows, pred] = 0
             out = predicted[part]
             out[:] = eta
-            others = out.sum(axis=1)
+            others = out @ np.ones(C)
             most = 1 - _LEAST_RIGHT
             if others.max(initial=0) > most:
                 out *= np.minimum(1, most / others)[:, None]
-                others = out.sum(axis=1)
+                others = out @ np.ones(C)
             out[rows, pred] = 1 - others
         return predicted
 
@@ -323,20 +332,19 @@ class LabelPredictor:
                 f"These coefficients are of version {plain.get('version', 1)!r}, not {_VERSION}: "
                 f"read them with the predictor that wrote them."
             )
-        names = ("classes", "slopes", "steps", "class_slopes")
-        return cls(
-            np.array(plain["scores"], dtype=np.float64),
-            float(plain["alpha"]),
-            *(np.array(plain[name], dtype=np.float64) for name in names),
-            float(plain["background"]),
-            float(plain["level"]),
-        )
+        arrays = {
+            name: np.array(plain[name], dtype=np.float64)
+            for name in ("scores", "classes", "slopes", "steps", "class_slopes")
+        }
+        numbers = {name: float(plain[name]) for name in ("alpha", "background", "level")}
+        return cls(**arrays, **numbers)  # type: ignore[arg-type]
 
 
 def prior_label_predictor(scaling: LabelScaling) -> LabelPredictor:
     """The predictor before any label: the models' own view, flattened.
 
-    >>> columns = LabelColumns((np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]),), np.array([0, 1, 0]))
+    >>> proba = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    >>> columns = LabelColumns((proba,), proba.argmax(axis=1))
     >>> scaling = LabelScaling.of(lambda: [columns], 3)
     >>> prior_label_predictor(scaling).predict(columns, scaling).round(2).tolist()
     [[0.87, 0.13], [0.21, 0.79], [0.65, 0.35]]
@@ -732,9 +740,7 @@ def _fit(
         ridge.fit(_pack(begin, terms, scaling))
         for ridge, terms in zip(ridges, candidates, strict=True)
     ]
-    left_out = np.stack(
-        [ridge.left_out(b)[drawn] for ridge, b in zip(ridges, fits, strict=True)]
-    )
+    left_out = np.stack([ridge.left_out(b)[drawn] for ridge, b in zip(ridges, fits, strict=True)])
     rows, y, w = np.arange(n), labels[drawn], w[drawn]
     costs = np.array([terms.cost(scaling.n_classes) for terms in candidates])
     shares = _shares(np.array([_log_likelihood(eta, y) @ w for eta in left_out]) - costs)

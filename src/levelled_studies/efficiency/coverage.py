@@ -13,20 +13,17 @@ import pyarrow as pa
 from numpy.random import Generator
 
 from levelled._optional import optional
-from levelled.draws import Draws
-from levelled.estimators import estimate
-from levelled.estimators.intervals.limits import plan_looks
-from levelled.looks import SHARE, PlannedLook
+from levelled.campaigns.figures.figures import Subject, read_once
+from levelled.campaigns.figures.settled import SettledDraws
+from levelled.looks import PlannedLook
 from levelled.reports import plots
-from levelled.simulation import KnownLosses
-from levelled.simulation.methods import LEVEL, draw_in_rounds
+from levelled.simulation.methods import LEVEL, planned_looks
 from levelled_studies.efficiency.pools import IMAGES, MISLEADING, load_losses
 from levelled_studies.efficiency.report import rule_coverage
 from levelled_studies.study import Claim, Plot, Row, Study, StudySettings
 
 __all__ = ["STUDIES", "CoverageSettings"]
 
-_LOOKS = 5
 _LEAST = 0.92
 _COLOURS = ("#E69F00", "#0072B2", "#009E73", "#CC79A7")
 """Of the budgets."""
@@ -73,28 +70,24 @@ def tasks(settings: CoverageSettings) -> list[str]:
 
 def run(settings: CoverageSettings, task: str, rng: Generator) -> pa.Table:
     """The coverage of all planned looks at once in one pool, for each budget."""
-    known, alpha = load_losses(task, settings.seed), SHARE * (1 - LEVEL)
-    plans = [plan_looks(budget, len(known), _LOOKS, alpha) for budget in settings.budgets]
-    campaigns = []
+    known = load_losses(task, settings.seed)
+    plans = [planned_looks(budget, len(known)) for budget in settings.budgets]
+    campaign = known.campaign_of("adaptive")
+    subject, campaigns = campaign.subject(), []
     for one in rng.spawn(settings.trajectories):
-        draws = draw_in_rounds(known, max(settings.budgets), one).draws
-        campaigns.append([_read(known, draws, looks) for looks in plans])
+        base = campaign.run(max(settings.budgets), int(one.integers(2**31)))
+        campaigns.append([_read(known.risk, base, subject, looks) for looks in plans])
     about = {"task": task, "pool_size": len(known), "metric": known.metric, "risk": known.risk}
     columns = zip(settings.budgets, zip(*campaigns, strict=True), strict=True)
     return pa.Table.from_pylist([about | _summarise(budget, own) for budget, own in columns])
 
 
-def _read(known: KnownLosses, draws: Draws, looks: Sequence[PlannedLook]) -> Seen:
+def _read(risk: float, base: SettledDraws, subject: Subject, looks: Sequence[PlannedLook]) -> Seen:
     """The planned looks at these draws."""
-    low, high = [], []
-    for look in looks:
-        own = draws[: look.n]
-        losses, level = known.losses[own.index], 1 - look.alpha
-        est = estimate(losses, own, "ramped", level=level, bounds=known.bounds)
-        low.append(est.low)
-        high.append(est.high)
-    below, above = min(high) < known.risk, max(low) > known.risk
-    return Seen(below, above, est.high - est.low, bool(est.warnings))
+    found = [read_once(base.first(look.n), subject, look.level, "auto") for look in looks]
+    last = found[-1]
+    below, above = min(one.high for one in found) < risk, max(one.low for one in found) > risk
+    return Seen(below, above, last.high - last.low, bool(last.warnings))
 
 
 def _summarise(budget: int, campaigns: Sequence[Seen]) -> Row:

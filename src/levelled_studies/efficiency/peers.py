@@ -14,6 +14,7 @@ from numpy.random import Generator
 from levelled import proposals
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
+from levelled.campaigns.drawing.learner import Drive, learner_of
 from levelled.metrics.classification import terms
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, applicable_methods
 from levelled.simulation.methods import LEVEL, draw_frozen, read_once, read_weighted
@@ -36,7 +37,7 @@ _SAMPLE = 5_000
 def methods_for(known: KnownLosses) -> dict[str, Method]:
     """All methods that apply to these losses, packages that are not installed left out."""
     methods = {name: METHODS[name] for name in applicable_methods(known)}
-    if known.ratio is not None and known.expected is not None:
+    if known.is_ratio and known.of_class is not None:
         return methods | {"oasis": oasis}
     if known.expected is None or not known.is_share:
         return methods
@@ -56,7 +57,7 @@ def oasis(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Re
     """
     stratum, sizes, prior = quantile_strata(known)
     share = sizes / sizes.sum()
-    target = known.losses if known.ratio is None else known.ratio.positive
+    target = known.losses if known.of_class is None else known.of_class.positive
     squares, mean = np.bincount(stratum, known.losses**2) / sizes, float(known.losses.mean())
     order = np.argsort(stratum, kind="stable")
     starts = np.cumsum(sizes) - sizes
@@ -82,10 +83,10 @@ def _stratum_spread(known: KnownLosses, p: FloatArray) -> FloatArray:
 
     For a ratio p is the share of the class, and theta the ratio that these shares imply.
     """
-    if known.ratio is None:
+    if known.of_class is None:
         return np.sqrt(p * (1 - p))
     _, sizes, _ = quantile_strata(known)
-    kind, predicted = known.ratio.metric.ratio, _predicted_shares(known)
+    kind, predicted = known.of_class.ratio, _predicted_shares(known)
     A, D = terms(kind, p, predicted, 1.0)
     theta = float(sizes @ A) / max(float(sizes @ D), 1e-12)
     spread = np.zeros(len(p))
@@ -99,9 +100,9 @@ def _stratum_spread(known: KnownLosses, p: FloatArray) -> FloatArray:
 @cache
 def _predicted_shares(known: KnownLosses) -> FloatArray:
     """The share of each stratum that is predicted to be of the class."""
-    assert known.ratio is not None
+    assert known.of_class is not None
     stratum, sizes, _ = quantile_strata(known)
-    return np.asarray(np.bincount(stratum, known.ratio.predicted) / sizes)
+    return np.asarray(np.bincount(stratum, known.of_class.predicted) / sizes)
 
 
 def surrogate_mean(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
@@ -112,16 +113,22 @@ def surrogate_mean(known: KnownLosses, budgets: Sequence[int], rng: Generator) -
     and has no interval.
     """
     assert known.expected is not None
-    assert known.driver is not None
-    assert known.targets is not None
+    assert known.campaign is not None
+    campaign = known.campaign
+    learner = learner_of(campaign.pool, campaign.settings)
+    (run,) = learner.runs()
+    drive = Drive(campaign.settings.metrics[0], campaign.settings.models[0])
     weights = proposals.mixture(proposals.proportional(known.expected, allow_zero=True), share=0.1)
     frozen = replace(known.static, weights=weights, control=None, bound=None)
     order = draw_frozen(known, frozen, max(budgets), rng).draws.index
-    driver, pool, readings = known.driver, known.driver.first, []
+    readings = []
     for n in budgets:
         rows = order[:n]
-        predictor = driver.fit(rows, known.targets[rows], np.ones(n))
-        predicted = predictor.predict(pool.covariates) * pool.effect + pool.base
+        chances = learner.chances(
+            learner.fit(rows, [campaign.labels[row] for row in rows], np.ones(n)), run
+        )
+        losses = learner.influence(drive, run, chances)
+        predicted = np.einsum("nj,nj->n", chances.chance, losses)
         predicted[rows] = known.losses[rows]
         error = float(predicted.mean()) - known.risk
         readings.append(Reading(error, np.nan, np.nan, False))
@@ -228,7 +235,7 @@ def stratified_variance(values: FloatArray, strata: IntArray, n_drawn: IntArray)
 @cache
 def quantile_strata(known: KnownLosses) -> tuple[IntArray, IntArray, FloatArray]:
     """The stratum of each item, the size of each stratum, and its mean expected loss or chance."""
-    expected = known.expected if known.ratio is None else known.ratio.chance
+    expected = known.expected if known.of_class is None else known.of_class.chance
     assert expected is not None
     rank = np.argsort(np.argsort(expected, kind="stable"), kind="stable")
     mass = np.cumsum(np.sqrt(np.sort(expected) + 1e-4))  # cumulative root frequencies

@@ -94,7 +94,7 @@ def variance_limit(chance: FloatArray) -> float:
 
 def _estimated_limit(X: FloatArray, known: KnownLosses) -> float:
     """The larger limit of two predictors of the error, each fitted to four fifths of all labels."""
-    assert known.driver is not None
+    assert known.expected is not None
     selection = optional("sklearn.model_selection", extra="sklearn")
     linear = optional("sklearn.linear_model", extra="sklearn").LogisticRegression(
         C=0.1, max_iter=1000
@@ -102,7 +102,8 @@ def _estimated_limit(X: FloatArray, known: KnownLosses) -> float:
     boosting = optional("sklearn.ensemble", extra="sklearn").HistGradientBoostingClassifier(
         max_depth=3, learning_rate=0.05, max_iter=150, random_state=0
     )
-    scores = known.driver.first.covariates.table(np.arange(len(known)))[:, 1:]
+    chance = np.clip(known.expected, _LEAST, 1 - _LEAST)
+    scores = np.column_stack([_logit(chance), X / X.std(axis=0).clip(_LEAST)])
     folds = selection.StratifiedKFold(5, shuffle=True, random_state=0)
     limits = []
     for model, features in ((linear, scores), (boosting, np.column_stack([scores, X]))):

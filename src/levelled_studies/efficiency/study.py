@@ -55,7 +55,7 @@ def run(settings: EfficiencySettings, task: str, rng: Generator) -> pa.Table:
         known,
         methods_for(known),
         [budget for budget in settings.budgets if budget < len(known)],
-        settings.repetitions if known.ratio is None else settings.ratio_repetitions,
+        settings.repetitions if not known.is_ratio else settings.ratio_repetitions,
         seed=int(rng.integers(2**32)),
     )
     return pa.Table.from_pylist([{**about, "limit": limit, **row} for row in rows])

@@ -46,7 +46,8 @@ BIASED = ("naive", "importance weights", "importance weights, normalised", "surr
 
 def neighbours(known: KnownLosses, pred: FloatArray, ensemble: FloatArray) -> dict[str, Method]:
     """The methods by name, for a pool with predictions [N, C] and a surrogate [N, K, C]."""
-    judged = replace(known, expected=expected_loss(pred, ensemble))
+    expected = np.stack([expected_loss(pred, ensemble), np.ones(len(known))])
+    judged = replace(known, expected_values=expected)
     root = mixture(proportional(root_mean_squared_loss(pred, ensemble), allow_zero=True), _FLOOR)
     rooted = replace(known, static=_plain(known, root))
     return {

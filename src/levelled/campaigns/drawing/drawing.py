@@ -10,6 +10,7 @@ which a pass finds out.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary, proxy
 
@@ -18,15 +19,14 @@ from numpy.typing import NDArray
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
+from levelled.campaigns.drawing.learner import AnyPredictor, Drive, Learner, learner_of
 from levelled.campaigns.drawing.pools import (
-    FROM_ERRORS,
     as_labels,
     attach_event,
     is_judged,
     only_verdicts,
     open_attached,
 )
-from levelled.campaigns.drawing.learner import AnyPredictor, Drive, Learner, learner_of
 from levelled.campaigns.figures.settled import SettledDraws, settled_draws
 from levelled.campaigns.log.events import Drawn, Event, RoundBegun
 from levelled.campaigns.log.records import DrawnItem, KnownItem, KnownLabels, Round
@@ -37,7 +37,7 @@ from levelled.errors import CampaignError
 from levelled.estimators.lure import ranked_weights
 from levelled.labels import Label
 from levelled.losses import Reals, expected
-from levelled.metrics.named import ERROR, ClassRatio, Mean, Metric, ProbabilityLosses, Share
+from levelled.metrics.named import ERROR, Metric
 from levelled.predictions import Categorical, PoolPredictions, as_verdicts, verdict_chances
 from levelled.samplers import FrozenProposal, PoolSlices, RunProposal
 from levelled.samplers.frozen import in_pool_of
@@ -76,7 +76,7 @@ def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
     Brier scores and log losses follow from an error, and so does a label that is a number where
     the pool gives each number a probability. Ratios are driven by errors.
     """
-    if isinstance(metric, ProbabilityLosses | ClassRatio):
+    if metric.loss in ("log_loss", "brier") or metric.kind == "ratio":
         return ERROR
     return metric if worth_of(metric, predictions) is None else ERROR
 
@@ -84,12 +84,12 @@ def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
 def worth_of(metric: Metric, predictions: PoolPredictions) -> FloatArray | None:
     """The number of each class, where the metric averages labels that are such classes."""
     known = predictions.label_proba is not None and predictions.class_index is not None
-    return metric.worth(predictions.classes) if known and isinstance(metric, Mean) else None
+    return metric.worth(predictions.classes) if known else None
 
 
 def driving_loss(metric: Metric) -> Metric:
     """The metric whose losses the draws of a campaign predict: an error where it is a ratio."""
-    return ERROR if isinstance(metric, ClassRatio) else metric
+    return ERROR if metric.kind == "ratio" else metric
 
 
 def positive_class(settings: CampaignSettings) -> str | None:
@@ -98,10 +98,10 @@ def positive_class(settings: CampaignSettings) -> str | None:
     Its chance follows from the chance of an error, so errors must be what is learnt; or the class
     itself is what the first metric counts.
     """
-    if isinstance(settings.metrics[0], Share):
+    if settings.metrics[0].is_share:
         return settings.metrics[0].positive
-    ratios = [one for one in settings.metrics if isinstance(one, ClassRatio)]
-    learns_errors = isinstance(settings.metrics[0], FROM_ERRORS)
+    ratios = [one for one in settings.metrics if one.kind == "ratio" and one.positive]
+    learns_errors = settings.metrics[0].from_errors
     return ratios[0].positive if ratios and learns_errors else None
 
 
@@ -251,7 +251,7 @@ class _Maker:
         metric, predictions = self.settings.metrics[0], items.predictions
         covariates, driving = Covariates.scaled(items.columns, scaling), driving_loss(metric)
         share = _class_share(positive_class(self.settings), predictions)
-        if share is not None and isinstance(metric, Share):
+        if share is not None and metric.is_share:
             share = ClassShare(share.predicted)
         bound, learnt = driving.possible[1], learnt_metric(metric, predictions)
         largest = float(bound) if np.isfinite(bound) else None
@@ -279,10 +279,10 @@ def _features(predictions: PoolPredictions) -> FloatArray | None:
 def _aim(metric: Metric, has_control: bool, predictions: PoolPredictions) -> Aim:
     """A metric that the draws are to serve, as it follows from errors."""
     share = _class_share(metric.positive, predictions)
-    if isinstance(metric, ClassRatio) and share is not None:
+    if metric.kind == "ratio" and share is not None:
         outcomes = [of_part for _, of_part in metric.pairs([], [], 1, {}).unseen]
         return RatioAim(share, np.array(outcomes), has_control)
-    if isinstance(metric, ProbabilityLosses):
+    if metric.loss in ("log_loss", "brier"):
         return AverageAim(*_given_error(metric, predictions), has_control)
     return AverageAim(0.0, 1.0, 0.0, has_control)
 
@@ -342,18 +342,24 @@ def _begin_round(pool: Pool, state: CampaignState) -> Round:
 
 def drives_of(settings: CampaignSettings) -> list[Drive]:
     """The figures that draws serve: the first, those named by `drive`, or all of them."""
-    models, metrics = settings.models, settings.metrics
-    every = [
-        Drive(metric, model if metric.needs != "label" else models[0], is_first=not (at or place))
-        for at, metric in enumerate(metrics)
-        for place, model in enumerate(models if metric.needs != "label" else models[:1])
-    ]
-    if settings.drive == "first":
-        return every[:1]
-    if settings.drive == "balanced":
-        return every
+    models, classes = settings.models, settings.label_classes or None
+    every = []
+    for at, metric in enumerate(settings.metrics):
+        for place, model in enumerate(models if metric.needs != "label" else models[:1]):
+            known = metric.of_pool(settings.pred_counts.get(model, {}), classes)
+            # A mean over classes is served by serving each of them.
+            is_first = not (at or place)
+            every.append([Drive(one, model, is_first=is_first, of=metric.name) for one in known.parts])
     named = {name.strip() for name in settings.drive.split(",")}
-    return [one for one in every if one.metric.name in named and one.model == models[0]]
+    if settings.drive == "first":
+        every = every[:1]
+    elif settings.drive != "balanced":
+        every = [
+            one
+            for one in every
+            if str(one[0].of and one[0].of.name) in named and one[0].model == models[0]
+        ]
+    return [*chain.from_iterable(every)]
 
 
 def slopes_at_start(

@@ -5,10 +5,9 @@ they vary, follows from the chances. Its columns are read a run of rows at a tim
 is a single run.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, proxy
 
@@ -43,9 +42,14 @@ OTHER = ""
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 _NODE_CHANCES = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
 """A normal distribution as seven numbers with their chances (Gauss and Hermite)."""
+_BLOCK = 1 << 16
+"""Items computed at once."""
 _FIRST_FIT = 10  # labels of the first fit, as `next_round_size` has it
 _MOST_KNOWN = 20.0  # STATISTICS
 """The labels that those known without a draw count as at the most, while fewer are drawn."""
+_MOST_RESTORED = 100
+_KEPT = 4_000_000
+"""Chances that a learner keeps, of all predictors together."""
 _LEARNERS: WeakKeyDictionary[Pool, dict[object, "Learner"]] = WeakKeyDictionary()
 
 AnyPredictor = LabelPredictor | NumberPredictor
@@ -65,6 +69,8 @@ class ItemRun:
     start: int
     columns: LabelColumns | NumberColumns
     models: Mapping[str, PossibleLabels]
+    is_whole: bool = False
+    """True if it is the whole pool, in its order."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -92,6 +98,8 @@ class Learner:
             if self.is_numeric
             else LabelScaling.of(every, len(pool), _has_only_verdicts(first))
         )
+        self._kept: dict[int, tuple[AnyPredictor, Chances]] = {}
+        self._restored: dict[int, tuple[Mapping[str, Any], AnyPredictor]] = {}
 
     def _make_runs(self) -> Iterator[ItemRun]:
         several = zip(*(self._pool.runs(model) for model in self._models), strict=True)
@@ -101,11 +109,24 @@ class Learner:
             yield run
             start += len(run)
 
+    def blocks(self) -> Iterator[ItemRun]:
+        """All items in order, a few at a time, so that what is computed of them needs little
+        memory.
+        """
+        for run in self.runs():
+            for start in range(0, len(run), _BLOCK):
+                part = slice(start, start + _BLOCK)
+                models = {name: _at(one, part) for name, one in run.models.items()}
+                is_whole = self.is_one_run and len(run) <= _BLOCK
+                yield ItemRun(run.start + start, run.columns.at(part), models, is_whole)
+
     def at(self, rows: IntArray) -> ItemRun:
         """Some items as a run, in their order."""
         if self.is_one_run:
             (run,) = self.runs()
-            return ItemRun(0, run.columns.at(rows), {m: _at(p, rows) for m, p in run.models.items()})
+            return ItemRun(
+                0, run.columns.at(rows), {m: _at(p, rows) for m, p in run.models.items()}
+            )
         columns = self._pool.at(rows)
         return self._make_run(0, {model: columns.predictions(model) for model in self._models})
 
@@ -203,14 +224,17 @@ class Learner:
 
     def restore(self, plain: Mapping[str, Any]) -> AnyPredictor:
         """The predictor of a round in the log."""
-        return (NumberPredictor if self.is_numeric else LabelPredictor).from_json(plain)
+        if id(plain) not in self._restored:
+            kind = NumberPredictor if self.is_numeric else LabelPredictor
+            _keep(self._restored, id(plain), (plain, kind.from_json(plain)), _MOST_RESTORED)
+        return self._restored[id(plain)][1]
 
     def fit(
         self,
         rows: IntArray,
         labels: Sequence[Label],
         weights: FloatArray,
-        before: AnyPredictor | None = None,
+        before: Any = None,  # noqa: ANN401
         n_drawn: int | None = None,
     ) -> AnyPredictor:
         """The predictor after these labels, those of the first `n_drawn` of which were drawn."""
@@ -232,7 +256,16 @@ class Learner:
         return fit_label_predictor(columns, self.scaling, codes, weights, before, drawn)
 
     def chances(self, predictor: Any, run: ItemRun) -> Chances:  # noqa: ANN401
-        """The chance of each label of a run of items."""
+        """The chance of each label of a run of items; those of a whole small pool are kept."""
+        if not run.is_whole:
+            return self._chances(predictor, run)
+        if id(predictor) not in self._kept:
+            chances = self._chances(predictor, run)
+            _keep(self._kept, id(predictor), (predictor, chances), _KEPT // chances.chance.size)
+            return chances
+        return self._kept[id(predictor)][1]
+
+    def _chances(self, predictor: Any, run: ItemRun) -> Chances:  # noqa: ANN401
         if not self.is_numeric:
             return Chances(predictor.predict(run.columns, self.scaling))
         mean, sd = predictor.predict(run.columns, self.scaling)
@@ -247,7 +280,11 @@ class Learner:
         return psi if not drive.slopes[1] else psi + drive.slopes[1] * tables[1]
 
     def proposal(
-        self, predictor: AnyPredictor, drives: Sequence["Drive"], taken: IntArray, floor: float | None
+        self,
+        predictor: AnyPredictor,
+        drives: Sequence["Drive"],
+        taken: IntArray,
+        floor: float | None,
     ) -> RunProposal:
         """The proposal for the items that are not taken yet.
 
@@ -279,22 +316,21 @@ class Learner:
         The weights are the spread that draws are to follow.
         """
         metric, N = self.settings.metrics[0], len(self._pool)
-        for run in self.runs():
+        for run in self.blocks():
             first, last = np.searchsorted(taken, [run.start, run.start + len(run)])
             left = np.delete(np.arange(len(run)), taken[first:last] - run.start)
             chances = self.chances(predictor, run)
             total = np.zeros(len(run))
             control = spread = third = None
             for drive in drives:
-                psi = self.influence(drive, run, chances)
-                mean, variance = _moments(chances.chance, psi)
+                items = replace(run.models[drive.model], numbers=chances.numbers)
+                mean, variance = drive.metric.expect(items, chances.chance, drive.slopes)
                 total += variance
                 if drive.is_first and metric.kind == "average":
                     control = (mean / drive.slopes[0])[left]
                     spread = np.sqrt(variance)[left] / abs(drive.slopes[0])
-                    if metric.bounds == (0.0, 1.0):  # for intervals that hedge
-                        cubes = np.einsum("nj,nj->n", chances.chance, (psi - mean[:, None]) ** 3)
-                        third = cubes[left] / drive.slopes[0] ** 3
+                    if metric.bounds == (0.0, 1.0):  # of losses of 0 and 1, for hedging
+                        third = spread**2 * (1 - 2 * control)
             bound = metric.possible[1] if control is not None else np.inf
             if control is not None:
                 control = np.clip(control, *metric.possible)
@@ -308,13 +344,16 @@ class Learner:
                 third,
             )
 
-    def expected_losses(self, predictor: AnyPredictor, metric: Metric, taken: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+    def expected_losses(
+        self, predictor: AnyPredictor, metric: Metric, taken: IntArray
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
         """The rows left of each run, and the expected value of an average for each of them."""
         drive = Drive(metric, self._models[0])
-        for run in self.runs():
+        for run in self.blocks():
             left = np.setdiff1d(np.arange(len(run)), taken - run.start)
             chances = self.chances(predictor, run)
-            mean, _ = _moments(chances.chance, self.influence(drive, run, chances))
+            items = replace(run.models[drive.model], numbers=chances.numbers)
+            mean, _ = metric.expect(items, chances.chance)
             yield run.start + left, mean[left]
 
     def effects(self, predictor: Any) -> tuple[float, FloatArray]:  # noqa: ANN401
@@ -344,7 +383,7 @@ class Learner:
     ) -> FloatArray:
         """Expected sums [F, 3] over the items left: A, D and the spread of psi of each figure."""
         sums, taken = np.zeros((len(drives), 3)), np.sort(taken)
-        for run in self.runs():
+        for run in self.blocks():
             left = np.ones(len(run), dtype=bool)
             first, last = np.searchsorted(taken, [run.start, run.start + len(run)])
             left[taken[first:last] - run.start] = False
@@ -355,20 +394,21 @@ class Learner:
                 for column in (0, 1):
                     expected = np.einsum("nj,nj->n", chances.chance, tables[column])
                     sums[at, column] += float(expected[left].sum())
-                psi = drive.slopes[0] * tables[0] + drive.slopes[1] * tables[1]
-                variance = _moments(chances.chance, psi)[1]
+                variance = drive.metric.expect(items, chances.chance, drive.slopes)[1]
                 sums[at, 2] += float(np.sqrt(variance[left]).sum())
         return sums
 
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """A figure that draws serve: a metric of a model, and the slopes of its influence in A and D."""
+    """A figure that draws serve: a metric of a model, and slopes of its influence in A and D."""
 
     metric: Metric
     model: str
     slopes: tuple[float, float] = (1.0, 0.0)
     is_first: bool = True
+    of: str = ""
+    """The name of the campaign's metric, of which it may be a part."""
 
 
 def learner_of(pool: Pool, settings: CampaignSettings) -> Learner:
@@ -380,11 +420,12 @@ def learner_of(pool: Pool, settings: CampaignSettings) -> Learner:
     return learners[key]
 
 
-def _moments(chance: FloatArray, psi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean and the variance of psi [n, J] under the chances of the labels."""
-    mean = np.einsum("nj,nj->n", chance, psi)
-    square = np.einsum("nj,nj,nj->n", chance, psi, psi)
-    return mean, np.maximum(square - mean**2, 0)
+def _keep(values: dict[Any, Any], key: object, value: object, most: int) -> None:
+    """Keep a value, and forget the oldest where there are too many."""
+    if most > 0:
+        values[key] = value
+    if len(values) > most:
+        del values[next(iter(values))]
 
 
 def _label_space(settings: CampaignSettings, pool: Pool) -> tuple[str, ...]:
@@ -413,6 +454,6 @@ def _features(predictions: PoolPredictions) -> FloatArray | None:
     return np.asarray(columns[0] if len(columns) == 1 else np.hstack(columns), dtype=np.float64)
 
 
-def _at(items: PossibleLabels, rows: IntArray) -> PossibleLabels:
+def _at(items: PossibleLabels, rows: IntArray | slice) -> PossibleLabels:
     proba = None if items.proba is None else items.proba[rows]
     return replace(items, pred=items.pred[rows], proba=proba)

@@ -221,7 +221,7 @@ def predictor_of(
     if not rounds or rounds[-1].predictor is None:
         return None
     settings, base = state.settings, settled_draws(state, cache=cache)
-    metric, design = _average_of(settings), base.draws.design or {}
+    metric = _average_of(settings)
     losses, _ = base.losses(metric, settings.models[0])
     with_predictor = np.zeros(len(base), dtype=bool)
     ends = [*(one.first for one in state.rounds[1:]), len(state.draws) + 1]
@@ -229,7 +229,8 @@ def predictor_of(
         with_predictor[begun.first - 1 : end - 1] = begun.predictor is not None
     at = np.flatnonzero(with_predictor & base.labelable)
     last = state.rounds[-1].first
-    pool, newest = (lambda: pool_at(state, last)), rounds[-1].predictor
+    newest: dict[str, Any] = {**rounds[-1].predictor}
+    pool = partial(pool_at, state, last)
     restored: LossPredictor | AnyPredictor
     if settings.versions.predictor > 1:
         family = Family(metric, settings.models[:1], None)
@@ -255,7 +256,9 @@ def learnt_sections(learnt: CampaignPredictor | None) -> Iterator[Section]:
     if learnt is None:
         return
     floors = [(one.first, one.floor) for one in learnt.rounds]
-    shares = [(one.first, float((one.predictor or {}).get("background", 0.0))) for one in learnt.rounds]
+    shares = [
+        (one.first, float((one.predictor or {}).get("background", 0.0))) for one in learnt.rounds
+    ]
     points = learnt.calibration() if len(learnt.losses) else []
     plots = [partial(plot_calibration, points)] if points else []
     yield Section("What did it learn?", _about(learnt), plots=plots)

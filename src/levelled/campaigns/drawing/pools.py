@@ -22,16 +22,14 @@ from levelled.errors import CampaignError, PoolError
 from levelled.estimators.intervals.limits import extend_looks, first_plan, plan_looks
 from levelled.labels import Label, class_texts, list_names
 from levelled.looks import PlannedLook
-from levelled.metrics.named import ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
+from levelled.metrics.named import Metric
 from levelled.metrics.planning import check_range
-from levelled.predictions import Categorical, PoolPredictions, as_verdicts
+from levelled.predictions import PoolPredictions, as_verdicts
 from levelled.sources import Pool, open_pool
 from levelled.sources.files import is_address
 
 _MOST_LOOKS = 100  # guard: planning them takes time, and more of them only cost width
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
-FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)
-"""Metrics whose losses follow from an error of the predicted class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,7 +484,7 @@ def learns_labels(predictions: PoolPredictions) -> bool:
 def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
     """True if the pool says something about the losses of a metric that can be learnt."""
     knows = (predictions.proba, predictions.surrogate, predictions.loss_hat, predictions.features)
-    rated = isinstance(metric, Mean) and predictions.number is not None
+    rated = metric.is_mean and predictions.number is not None
     known = rated or any(column is not None for column in knows)
     return (known or only_verdicts(metric, predictions)) and metric.possible[0] > -np.inf
 
@@ -546,7 +544,7 @@ def check_guarantee(settings: CampaignSettings) -> None:
     if not settings.is_finite:
         return
     first, unbounded = settings.metrics[0], [one for one in settings.metrics if one.bounds is None]
-    if not isinstance(first, Errors | Share):
+    if not first.is_indicator:
         why = f"is for errors: name error, accuracy or share:CLASS first, and not {first.name}"
     elif unbounded:
         why = f"needs bounds for every metric, and {unbounded[0].name} has none"

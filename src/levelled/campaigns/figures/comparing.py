@@ -61,6 +61,9 @@ def why_not_compared(metric: Metric) -> str | None:
     """The reason why models cannot be compared in this metric; None where they can."""
     if metric.needs == "label":
         return f"{metric.name} is about the labels alone, so it is the same for every model."
+    if metric.root or not metric.in_slices:
+        instead = "mse" if metric.root else "error"
+        return f"Differences of {metric.name} are not estimated: compare models by {instead}."
     return None
 
 
@@ -123,7 +126,7 @@ def find_metrics(settings: CampaignSettings, name: str | None) -> list[Metric]:
 def find_metric(settings: CampaignSettings, name: str | None) -> Metric:
     """The metric of this name, or the first."""
     for metric in settings.metrics:
-        if name in (None, metric.name):
+        if name is None or metric.is_called(name):
             return metric
     there = ", ".join(settings.metric_names)
     raise CampaignError(f"{settings.name!r} does not estimate {name!r}, but {there}.")

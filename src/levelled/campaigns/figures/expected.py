@@ -7,23 +7,25 @@ the pool.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from hashlib import sha256
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.campaigns.drawing.drawing import (
-    drives_of,
     frozen_proposal,
     proposal_of,
     taken_rows,
 )
-from levelled.campaigns.drawing.learner import AnyPredictor, Chances, ItemRun, Learner, learner_of
+from levelled.campaigns.drawing.learner import AnyPredictor, Chances, ItemRun, learner_of
 from levelled.campaigns.drawing.pools import open_attached
 from levelled.campaigns.figures.settled import SettledDraws
 from levelled.campaigns.log.state import CampaignState
-from levelled.errors import LevelledError
+from levelled.errors import CampaignError, LevelledError
 from levelled.estimators.lure import ranked_weights
 from levelled.metrics.controlled import Columns
 from levelled.metrics.named import Metric, PossibleLabels
@@ -36,22 +38,39 @@ _HALF_TRUSTED = 2.0  # STATISTICS 1.16.3
 PoolAt = Callable[[CampaignState, int], Pool]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stretch:
-    """Draws first..last with one predictor, and the weights of all items that were left."""
+class NoPoolError(CampaignError):
+    """The pool cannot be opened, so nothing is expected of its items."""
 
-    key: object
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Draws first..last with one predictor."""
+
+    key: str
+    """A name for all that its predictor and weights follow from."""
     first: int
     last: int
-    predictor: AnyPredictor
-    taken: IntArray
-    """The rows that could not be drawn any more when it began, in order."""
-    weights: FloatArray
-    """The probabilities of the others at its first draw, in the order of their rows."""
     follows: bool
     """True if the draws follow the predictor."""
     unlabelable: float
     """The share of items that cannot be labelled, as the labels before say."""
+    taken: IntArray
+    """The rows that could not be drawn any more when it began, in order."""
+    make: Callable[[], tuple[AnyPredictor, FloatArray]]
+
+    @cached_property
+    def _made(self) -> tuple[AnyPredictor, FloatArray]:
+        return self.make()
+
+    @property
+    def predictor(self) -> AnyPredictor:
+        """The predictor of the label."""
+        return self._made[0]
+
+    @property
+    def weights(self) -> FloatArray:
+        """The probabilities of the items left at its first draw, in the order of their rows."""
+        return self._made[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +99,59 @@ class StretchSums:
     inverse: FloatArray
     """Sums of 1 / q [S]."""
 
+    def to_array(self) -> FloatArray:
+        """All sums as one array, for a snapshot."""
+        S = len(self.count)
+        parts = (getattr(self, one.name).reshape(-1, S) for one in fields(self))
+        return np.concatenate([*parts])
+
+    @classmethod
+    def from_array(cls, rows: FloatArray) -> "StretchSums":
+        """The sums that `to_array` wrote."""
+        S = rows.shape[1]
+        K = round((np.sqrt(2 * len(rows) - 3) - 1) / 2)  # of 2 K^2 + 2 K + 2 rows
+        shapes = [(K, S), (S,), (K, K, S), (K, K, S), (K, S), (S,)]
+        ends = np.cumsum([int(np.prod(shape)) // S for shape in shapes])
+        parts = np.split(rows, ends[:-1])
+        return cls(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
+
 
 @dataclass(slots=True)
 class Expectations:
     """The stretches of a campaign and the sums over its pool, kept between looks."""
 
     pool_at: PoolAt
-    stretches: dict[object, Stretch] = field(default_factory=dict)
-    sums: dict[object, StretchSums] = field(default_factory=dict)
-    drawn: dict[object, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    stretches: dict[str, Stretch] = field(default_factory=dict)
+    sums: dict[str, StretchSums] = field(default_factory=dict)
+    drawn: dict[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     attached: dict[object, PossibleLabels] = field(default_factory=dict)
+    shrunk: dict[object, tuple[FloatArray, float]] = field(default_factory=dict)
 
-    def columns(
-        self, base: SettledDraws, family: Family, value: str | None
-    ) -> Columns:
+    def to_plain(self) -> tuple[dict[str, list[str]], dict[str, FloatArray]]:
+        """Names and arrays for a snapshot."""
+        arrays = {f"sums{at}": one.to_array() for at, one in enumerate(self.sums.values())}
+        for at, (tables, chance) in enumerate(self.drawn.values()):
+            arrays |= {f"tables{at}": tables, f"chance{at}": chance}
+        return {"sums": [*self.sums], "drawn": [*self.drawn]}, arrays
+
+    def load(self, plain: Mapping[str, Sequence[str]], arrays: Mapping[str, Any]) -> None:
+        """Take in what `to_plain` wrote."""
+        for at, key in enumerate(plain.get("sums", ())):
+            self.sums.setdefault(key, StretchSums.from_array(arrays[f"sums{at}"]))
+        for at, key in enumerate(plain.get("drawn", ())):
+            self.drawn.setdefault(key, (arrays[f"tables{at}"], arrays[f"chance{at}"]))
+
+    def _pool(self, state: CampaignState, draw: int) -> Pool:
+        """The pool as a draw saw it; what is expected of its items cannot be told without it."""
+        try:
+            return self.pool_at(state, draw)
+        except LevelledError as gone:
+            raise NoPoolError(str(gone)) from gone
+
+    def columns(self, base: SettledDraws, family: Family, value: str | None) -> Columns:
         """The columns of a family in one slice, or in the whole pool, for settled draws."""
         state, n = base.state, len(base)
-        K = 2 * len(family.models)
+        K = 2 * len(family.models) * len(family.metric.parts)
         values = self._values(base, family, value)
         control, left, likely = (np.zeros((K, n)) for _ in range(3))
         spread, possible = np.zeros((n, K, K)), []
@@ -114,9 +169,10 @@ class Expectations:
             if family.column is not None:
                 place = [*state.settings.slice_counts[family.column]].index(str(value))
             before = base.in_slice(family.column, value)[: stretch.first - 1]
-            g, start, residual = _shrink(
+            g, start, residual, constant, trust = _shrink(
                 base, stretch, values, likely, possible, mean, inside, before, sums, place
             )
+            self.shrunk[family, value, stretch.key] = constant, trust
             control[:, at] = g
             left[:, at] = start[:, None] - (np.cumsum(g, axis=1) - g)
             spread[at] = residual / N**2
@@ -124,12 +180,35 @@ class Expectations:
         wide = [np.pad(one, ((0, 0), (0, 0), (0, J - one.shape[2])), "edge") for one in possible]
         return Columns(values, control, left, spread, likely, np.concatenate(wide, axis=1))
 
+    def controls(
+        self, base: SettledDraws, family: Family, value: str | None
+    ) -> Iterator[tuple[Stretch, FloatArray]]:
+        """Each stretch, and the control [K, n] of all items left when it began.
+
+        Of a pool that is a single run.
+        """
+        self.columns(base, family, value)
+        pool = self.pool_at(base.state, 1)
+        learner = learner_of(pool, base.state.settings)
+        (run,) = learner.runs()
+        inside = np.ones(len(run))
+        if family.column is not None:
+            values = pool.slice_values(family.column)
+            inside = (np.array(values.values, dtype=object)[values.codes] == value) * 1.0
+        for stretch in self._stretches(base):
+            chances = learner.chances(stretch.predictor, run)
+            tables, chance = self._family_tables(base, family, stretch, run, chances)
+            constant, trust = self.shrunk[family, value, stretch.key]
+            mean = np.einsum("nj,knj->kn", chance, tables)
+            g = (constant[:, None] + trust * mean) * inside
+            yield stretch, np.delete(g, stretch.taken, axis=1)
+
     def _values(self, base: SettledDraws, family: Family, value: str | None) -> FloatArray:
         """A of each model, then D of each."""
         inside = base.in_slice(family.column, value) & base.labelable
-        pairs = [base.losses(family.metric, model) for model in family.models]
-        above = [A * inside for A, _ in pairs]
         is_ratio = family.metric.kind == "ratio"
+        pairs = [base.losses(*one) for one in product(family.metric.parts, family.models)]
+        above = [A * inside for A, _ in pairs]
         below = [D * inside if is_ratio else inside.astype(np.float64) for _, D in pairs]
         return np.stack([*above, *below])
 
@@ -148,39 +227,42 @@ class Expectations:
     def _stretch(self, base: SettledDraws, first: int, last: int, is_recorded: bool) -> Stretch:
         state = base.state
         begun = next((one for one in reversed(state.rounds) if one.first <= first), None)
-        labels = base.labels[: first - 1]
+        rows, labels = base.rows[: first - 1], base.labels[: first - 1]
         # Recorded predictors stay; fits between frozen draws change with the labels before.
-        recorded = str(begun.predictor) if is_recorded and begun is not None else labels
-        key = (first, recorded, len(state.known))
+        recorded = begun.predictor if is_recorded and begun is not None else labels
+        text = f"{first} {recorded} {rows.tolist()} {len(state.known)}"
+        key = sha256(text.encode()).hexdigest()
         kept = self.stretches.get(key)
         if kept is not None:
-            return kept if kept.last == last else replace(kept, last=last)
-        pool, settings = self.pool_at(state, first), state.settings
-        learner = learner_of(pool, settings)
-        rows = base.rows[: first - 1]
-        taken = np.sort(taken_rows(rows.tolist(), state.known, first))
+            return kept if kept.last == last else _with_last(kept, last)
         has_label = np.array([one is not None for one in labels], dtype=bool)
         weights = ranked_weights(base.draws.probability[: first - 1], base.draws.pool_size)
-        if is_recorded:
-            assert begun is not None and begun.predictor is not None
-            predictor = learner.restore(begun.predictor)
-            frozen = proposal_of(pool, settings, begun, taken)
-        else:
-            known = [item for one in state.known if one.first <= first for item in one.items]
-            told = [one for one in labels if one is not None] + [item.label for item in known]
-            every = np.append(rows[has_label], [item.row for item in known]).astype(np.int64)
-            drawn = int(has_label.sum())
-            predictor = learner.fit(every, told, weights[has_label], None, drawn)
-            frozen = _frozen(pool, state, begun, taken, first)
-        q = frozen.weights / frozen.weights.sum()
+        taken = np.sort(taken_rows(rows.tolist(), state.known, first))
+
+        def make() -> tuple[AnyPredictor, FloatArray]:
+            pool, settings = self._pool(state, first), state.settings
+            learner = learner_of(pool, settings)
+            if is_recorded and begun is not None:
+                predictor = learner.restore(begun.predictor or {})
+                frozen = proposal_of(pool, settings, begun, taken)
+            else:
+                known = [item for one in state.known if one.first <= first for item in one.items]
+                told = [one for one in labels if one is not None] + [one.label for one in known]
+                every = np.append(rows[has_label], [one.row for one in known]).astype(np.int64)
+                drawn = int(has_label.sum())
+                predictor = learner.fit(every, told, weights[has_label], None, drawn)
+                frozen = _frozen(pool, state, begun, taken, first)
+            return predictor, frozen.weights / frozen.weights.sum()
+
         share = 0.0
         if len(labels) and not has_label.all():
             share = float(weights @ ~has_label / weights.sum())
-        made = Stretch(key, first, last, predictor, taken, q, is_recorded, share)
-        self.stretches[key] = made
+        made = self.stretches[key] = Stretch(key, first, last, is_recorded, share, taken, make)
         return made
 
-    def _items(self, base: SettledDraws, run: ItemRun, model: str, rows: IntArray | None) -> PossibleLabels:
+    def _items(
+        self, base: SettledDraws, run: ItemRun, model: str, rows: IntArray | None
+    ) -> PossibleLabels:
         """What a model predicts for a run of items, or for some rows of the pool."""
         state = base.state
         model = model or state.settings.models[0]
@@ -189,7 +271,7 @@ class Expectations:
         later = state.attached[model]
         key = (model, later.fingerprint)
         if key not in self.attached:
-            pool = self.pool_at(state, 1)
+            pool = self._pool(state, 1)
             learner = learner_of(pool, state.settings)
             table = open_attached(state.settings, model, later)
             whole = learner.possible(table.predictions())
@@ -203,15 +285,21 @@ class Expectations:
         )
 
     def _family_tables(
-        self, base: SettledDraws, family: Family, stretch: Stretch, run: ItemRun,
-        chances: Chances, rows: IntArray | None = None,
+        self,
+        base: SettledDraws,
+        family: Family,
+        stretch: Stretch,
+        run: ItemRun,
+        chances: Chances,
+        rows: IntArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """The columns [K, n, J] of a run for each label, and the chance [n, J] of each."""
-        both = [
-            family.metric.tables(
-                replace(self._items(base, run, model, rows), numbers=chances.numbers)
-            )
+        items = {
+            model: replace(self._items(base, run, model, rows), numbers=chances.numbers)
             for model in family.models
+        }
+        both = [
+            part.tables(items[model]) for part, model in product(family.metric.parts, family.models)
         ]
         tables = np.stack([one[0] for one in both] + [one[1] for one in both])
         chance = chances.chance
@@ -226,10 +314,10 @@ class Expectations:
     ) -> tuple[FloatArray, FloatArray]:
         """The columns and chances of the draws of a stretch."""
         last = min(stretch.last, len(base.state.draws))
-        key = (family.metric.name, self._models(base, family), stretch.key, last)
+        key = f"{family.metric.name} {self._models(base, family)} {last} {stretch.key}"
         if key not in self.drawn:
             state = base.state
-            learner = learner_of(self.pool_at(state, stretch.first), state.settings)
+            learner = learner_of(self._pool(state, stretch.first), state.settings)
             items = state.draws[stretch.first - 1 : last]
             rows = np.array([item.row for item in items], dtype=np.int64)
             run = learner.at(rows)
@@ -239,11 +327,12 @@ class Expectations:
 
     def _sums(self, base: SettledDraws, family: Family, stretch: Stretch) -> StretchSums:
         """The sums of a stretch over the items left, in one pass over the pool."""
-        key = (family.metric.name, family.column, self._models(base, family), stretch.key)
+        models = self._models(base, family)
+        key = f"{family.metric.name} {models} {family.column} {stretch.key}"
         if key in self.sums:
             return self.sums[key]
         state = base.state
-        pool = self.pool_at(state, stretch.first)
+        pool = self._pool(state, stretch.first)
         learner = learner_of(pool, state.settings)
         codes, S = None, 1
         if family.column is not None:
@@ -251,12 +340,16 @@ class Expectations:
             order = {name: at for at, name in enumerate(state.settings.slice_counts[family.column])}
             codes = np.array([order[name] for name in values.values])[values.codes]
             S = len(order)
-        K = 2 * len(family.models)
+        K = 2 * len(family.models) * len(family.metric.parts)
         sums = StretchSums(
-            np.zeros((K, S)), np.zeros(S), np.zeros((K, K, S)), np.zeros((K, K, S)),
-            np.zeros((K, S)), np.zeros(S),
+            np.zeros((K, S)),
+            np.zeros(S),
+            np.zeros((K, K, S)),
+            np.zeros((K, K, S)),
+            np.zeros((K, S)),
+            np.zeros(S),
         )
-        for run in learner.runs():
+        for run in learner.blocks():
             left = np.ones(len(run), dtype=bool)
             first, last = np.searchsorted(stretch.taken, [run.start, run.start + len(run)])
             left[stretch.taken[first:last] - run.start] = False
@@ -267,10 +360,10 @@ class Expectations:
             inverse = 1 / stretch.weights[begin : begin + int(left.sum())]
             where = None if codes is None else codes[run.start : run.start + len(run)][left]
 
-            def add(values: FloatArray, where: Any = where) -> FloatArray:
+            def add(values: FloatArray, where: IntArray | None = where) -> FloatArray:
                 if where is None:
                     return np.array([values.sum()])
-                return np.bincount(where, values, minlength=S)
+                return np.asarray(np.bincount(where, values, minlength=S), dtype=np.float64)
 
             sums.count[:] += add(np.ones(len(inverse)))
             sums.inverse[:] += add(inverse)
@@ -287,6 +380,14 @@ class Expectations:
                     )
         self.sums[key] = sums
         return sums
+
+
+def _with_last(stretch: Stretch, last: int) -> Stretch:
+    """The same stretch, which more draws belong to by now."""
+    longer = replace(stretch, last=last)
+    if "_made" in stretch.__dict__:
+        longer.__dict__["_made"] = stretch._made
+    return longer
 
 
 def _bounds(state: CampaignState, n: int) -> Iterator[tuple[int, int, bool]]:
@@ -329,8 +430,10 @@ def _shrink(
     inside_before: BoolArray,
     sums: StretchSums,
     place: int,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
     """The control of the drawn items, its sum over the items left, and the spread it leaves.
+
+    With them the constant part of the control, and the factor lambda of the rest.
 
     The spread is the sum of E[(a - g) (a - g)'] / q. Where the draws follow the predictor, g is
     what it expects. Elsewhere it may hurt while errors are rare, so it is shrunk:
@@ -341,7 +444,7 @@ def _shrink(
     """
     squares, products = sums.squares[..., place], sums.products[..., place]
     if stretch.follows:
-        return mean, sums.left[:, place], squares - products
+        return mean, sums.left[:, place], squares - products, np.zeros(len(values)), 1.0
     before, K = slice(0, stretch.first - 1), len(values)
     P, n_left = K // 2, max(sums.count[place], 1.0)
     average = sums.left[:, place] / n_left
@@ -373,4 +476,4 @@ def _shrink(
         - rest * (single + single.T)
         + np.outer(s, s) * sums.inverse[place]
     )
-    return g, start, residual
+    return g, start, residual, s, trust

@@ -6,6 +6,7 @@ A figure is an average or a ratio, read at a planned number of draws or watched.
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.drawing.drawing import is_predicted
 from levelled.campaigns.drawing.pools import CampaignPool
-from levelled.campaigns.figures.expected import Expectations, Family
+from levelled.campaigns.figures.expected import Expectations, Family, NoPoolError
 from levelled.campaigns.figures.settled import (
     FigureCache,
     GameInput,
@@ -23,7 +24,7 @@ from levelled.campaigns.figures.settled import (
     settled_draws,
 )
 from levelled.campaigns.log.state import CampaignState
-from levelled.errors import InputError, LevelledError
+from levelled.errors import CampaignError, InputError
 from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.limits import cut_limits, logical_limits
@@ -33,9 +34,9 @@ from levelled.estimators.record import SURE
 from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
-from levelled.metrics.controlled import Columns, Form, controlled_estimate, figure_moments
 from levelled.metrics.comparison import Figure, ratio_difference
-from levelled.metrics.named import ERROR, Errors, Metric, Share, own_module
+from levelled.metrics.controlled import Columns, Form, controlled_estimate, figure_moments
+from levelled.metrics.named import ERROR, Metric, own_module
 from levelled.metrics.predicted import (
     COLUMNS,
     has_slice_columns,
@@ -157,8 +158,10 @@ def estimate_subject(base: SettledDraws, subject: Subject, level: float) -> Esti
         return _before_draws(base, subject)
     if isfinite(subject.bounds[1]):
         est = read_once(base, subject, level, "none")
-        if est.interval == "point":
+        if est.interval == "point" or est.value is None:
             return est
+        if len(subject.metric.parts) > 1:  # no game is known for a mean of ratios
+            return replace(est, interval="logical")
         name, find = ("hedged", _hedge) if _is_hedged(base, subject) else ("betting", _bet)
         return _with_limits(base, subject, est, find(base, subject, level), name)
     whole = subject.against is None and not _is_part(base, subject)
@@ -206,29 +209,25 @@ def read_once(base: SettledDraws, subject: Subject, level: float, interval: str)
     """
     if not is_learnt(base):
         return _read_plain(base, subject, level, interval)
-    if _opens_pool(base):
-        return _read_predicted(base, subject, level, interval)
-    est = _read_plain(base, subject, level, interval)
-    return replace(est, warnings=(*est.warnings, WITHOUT_POOL))
-
-
-def _opens_pool(base: SettledDraws) -> bool:
-    """True if the pool can be opened, without which nothing can be expected of its items."""
-    cache = base.cache
-    if cache.expected is None:
-        cache.expected = Expectations(cache.pool_at or CampaignPool().at)
     try:
-        cache.expected.pool_at(base.state, len(base))
-    except LevelledError:
-        return False
-    return True
+        return _read_predicted(base, subject, level, interval)
+    except NoPoolError as gone:
+        if len(subject.metric.parts) > 1:
+            raise CampaignError(f"{subject.metric.name} needs the pool. {gone}") from gone
+        est = _read_plain(base, subject, level, interval)
+        return replace(est, warnings=(*est.warnings, WITHOUT_POOL))
 
 
 def _columns(base: SettledDraws, subject: Subject) -> Columns:
     """The columns of a figure, with what the predictor of the label expects of them."""
+    cache = base.cache
+    if cache.expected is None:
+        cache.expected = Expectations(cache.pool_at or CampaignPool().at)
+        if cache.kept is not None:
+            cache.expected.load(*cache.kept)
     models = tuple(model or base.state.settings.models[0] for model in subject.models)
     family = Family(subject.metric, models, subject.column)
-    found: Columns = base.cache.expected.columns(base, family, subject.value)
+    found: Columns = cache.expected.columns(base, family, subject.value)
     return found
 
 
@@ -238,9 +237,7 @@ def is_learnt(base: SettledDraws) -> bool:
     return settings.versions.predictor > 1 and bool(settings.models)
 
 
-def _read_predicted(
-    base: SettledDraws, subject: Subject, level: float, interval: str
-) -> Estimate:
+def _read_predicted(base: SettledDraws, subject: Subject, level: float, interval: str) -> Estimate:
     """The estimate with the control that the predictor of the label gives to every figure."""
     columns = _columns(base, subject)
     inside = _labelled_in(base, subject)
@@ -250,7 +247,7 @@ def _read_predicted(
         form,
         Look(base.draws, level, interval),
         _possible(base, subject),
-        inside & (columns.values[len(subject.models)] > 0),
+        inside & (columns.values[len(columns.values) // 2 :] > 0).any(axis=0),
         _what(subject),
     )
     return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
@@ -258,6 +255,8 @@ def _read_predicted(
 
 def _what(subject: Subject) -> str:
     """What must be seen for a figure to be defined."""
+    if len(subject.metric.parts) > 1:
+        return "label or prediction of one of the classes"
     if subject.is_ratio:
         return subject.metric.pairs([], [], 1, {}).what
     return "label" if subject.column is None else "label of this slice"
@@ -265,23 +264,24 @@ def _what(subject: Subject) -> str:
 
 def _form(base: SettledDraws, subject: Subject) -> tuple[Form, FloatArray]:
     """How the columns make the figure, and sums of items that became known between draws."""
-    state, N = base.state, base.state.settings.pool_size
-    P = len(subject.models)
-    exact = np.full(P, np.nan)
+    state, N, parts = base.state, base.state.settings.pool_size, subject.metric.parts
+    signs = np.array([1.0, -1.0][: len(subject.models)])
+    coefficients = np.tile(signs / len(parts), len(parts))
+    exact = np.full(len(coefficients), np.nan)
     if not subject.is_ratio and base.labelable.all():
         exact[:] = subject.pool_size / N
-    elif subject.is_ratio and subject.against is None and _has_exact_size(base, subject):
+    elif subject.is_ratio and len(exact) == 1 and _has_exact_size(base, subject):
         counts = state.pred_counts(subject.model)
         exact[:] = subject.metric.denominator_mean(counts, N)
     inside = base.known_in_slice(subject.column, subject.value)
-    pairs = [base.known_values(subject.metric, model) for model in subject.models]
+    pairs = [base.known_values(*one) for one in product(parts, subject.models)]
     above = [one[0] * inside for one in pairs]
     below = [one[1] * inside if subject.is_ratio else inside * 1.0 for one in pairs]
     known, first = np.stack([*above, *below]), base.known_first
     later = first > 0
     given = GivenValues(first[later], known[:, later]).before(len(base))
     form = Form(
-        np.array([1.0, -1.0][:P]),
+        coefficients,
         exact,
         (0.0, 1.0) if subject.is_ratio else subject.bounds,
         base.draws.pool_size / N,
@@ -293,6 +293,11 @@ def _form(base: SettledDraws, subject: Subject) -> tuple[Form, FloatArray]:
 
 def _possible(base: SettledDraws, subject: Subject) -> Limits:
     """The least and the largest value of a figure that the labels so far leave possible."""
+    parts = subject.metric.parts
+    if len(parts) > 1:
+        each = [_possible(base, replace(subject, metric=part)) for part in parts]
+        low, high = np.mean(each, axis=0).tolist()
+        return low, high
     if subject.is_ratio:
         ends = [
             exact_part(base, subject).join_limits(_subject_pairs(base, subject, model).possible)
@@ -340,7 +345,10 @@ def _read_plain(base: SettledDraws, subject: Subject, level: float, interval: st
     else:
         losses, by = _losses(base, subject), _estimator(base, subject)
         given = _given_losses(base, subject)
-        est = estimate(losses, base.draws, by, level, interval, subject.bounds, given=given)
+        lean = base.state.settings.versions.interval == 1
+        est = estimate(
+            losses, base.draws, by, level, interval, subject.bounds, given=given, lean=lean
+        )
     est = scaled(exact.join(est), width, start)
     return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
 
@@ -546,7 +554,7 @@ def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
     finite = state.settings.is_finite or (
         bool(subject.tested) and state.budgets_of(1)[0] < state.settings.pool_size
     )
-    if not (finite and whole and isinstance(subject.metric, Errors | Share)):
+    if not (finite and whole and subject.metric.is_indicator):
         return False
     return subject.has_control and set(hedged.COLUMNS) <= set(base.draws.design or {})
 
@@ -681,6 +689,7 @@ def subject_of(
     The model is "" where only labels are needed.
     """
     settings = state.settings
+    metric = metric.of_pool(state.pred_counts(model), settings.label_classes or None)
     of_first = metric.needs == "label" or model == settings.models[0]
     has_control = of_first and against is None and is_predicted(metric, settings)
     N = settings.pool_size if column is None else settings.slice_counts[column][str(value)]
@@ -692,7 +701,7 @@ def _subjects(state: CampaignState) -> Iterator[Subject]:
     for metric in settings.metrics:
         for model in ("",) if metric.needs == "label" else (*settings.models, *state.attached):
             yield subject_of(state, metric, model)
-            for column in settings.slices:
+            for column in settings.slices if metric.in_slices else ():
                 for value in settings.slice_counts[column]:
                     yield subject_of(state, metric, model, column, value)
 
@@ -746,7 +755,7 @@ def _known_total(base: SettledDraws, subject: Subject) -> tuple[int, float]:
 def _quantity_notes(base: SettledDraws, subject: Subject, est: Estimate) -> tuple[str, ...]:
     """A warning where the classes of a figure of errors look like quantities."""
     metric = subject.metric
-    if not isinstance(metric, Errors) or subject.column is not None or est.value is None:
+    if metric.loss != "zero_one" or subject.column is not None or est.value is None:
         return ()
     risk, labels = 1 - est.value if metric.complemented else est.value, base.labels
     pred = base.predicted(subject.model)[base.labelable]
@@ -755,6 +764,8 @@ def _quantity_notes(base: SettledDraws, subject: Subject, est: Estimate) -> tupl
 
 def _kind_notes(base: SettledDraws, subject: Subject) -> tuple[str, ...]:
     """A warning where the predictor is not used because the kind of the campaign changed."""
+    if is_learnt(base):
+        return ()
     learnt = any(one.predictor and one.first <= len(base) for one in base.state.rounds)
     lost = learnt and "predicted_variance" not in (base.draws.design or {})
     return (WITHOUT_PREDICTOR,) if lost and subject.has_control else ()
@@ -785,9 +796,8 @@ def read_figure(base: SettledDraws, subject: Subject) -> FigureReading:
     latest = est = replace(watch_subject(base, subject), level=settings.level)
     if look is not None:
         est, at_look = _at_look(base, subject, look, latest)
-    if metric.complemented:
-        est, latest = metric.from_losses(est), metric.from_losses(latest)
-        at_look = None if at_look is None else 1 - at_look
+    est, latest = metric.from_losses(est), metric.from_losses(latest)
+    at_look = None if at_look is None else float(metric.link(at_look))
     return FigureReading(est, latest, look, at_look)
 
 
@@ -830,7 +840,7 @@ def _at_look(
         limits = cut_limits((low, high), (latest.low, latest.high))
         low, high = float(limits[0]), float(limits[1])
     if not low <= value <= high:
-        newest = 1 - value if subject.metric.complemented else value
+        newest = float(subject.metric.link(value))
         warnings = (*warnings, _MOVED.format(value=newest))
         value = min(max(value, low), high)
     if len(base) > settings.looks[-1].n:
@@ -852,9 +862,15 @@ def _pending_limits(
     out[np.array(pending) - 1] = True
     complete = [np.where(out, end, losses) for end in (low, high)]
     asked = replace(asked, labelable=asked.labelable | out)
-    if is_learnt(asked) and _opens_pool(asked):
-        form, given = _form(asked, subject)
-        columns = replace(_columns(asked, subject), given=given)
+    columns = None
+    if is_learnt(asked):
+        try:
+            columns = _columns(asked, subject)
+        except NoPoolError:
+            columns = None
+    if columns is not None:
+        form, sums = _form(asked, subject)
+        columns = replace(columns, given=sums)
         look = Look(asked.draws, asked.state.settings.level, "none")
         below = columns.values[1] + out
         ends = [
@@ -875,9 +891,8 @@ def _pending_limits(
         read = partial(estimate, draws=asked.draws, estimator=by, interval="none", given=given)
         found = [exact.join(read(values, bounds=(low, high))).value for values in complete]
         ends = [value for value in found if value is not None]  # all, since there are draws
-    if metric.complemented:
-        ends = [1 - end for end in reversed(ends)]
-    return ends[0], ends[1]
+    low, high = sorted(float(metric.link(end)) for end in ends)
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
@@ -23,13 +22,12 @@ from levelled.labels import list_names
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.judging import (
     JudgeReport,
-    Kappa,
     Part,
     correlation,
     decide_unattended,
     rating_figures,
 )
-from levelled.metrics.named import PLAIN, ClassRatio, Mean, Metric, Share, parse_metric
+from levelled.metrics.named import PLAIN, Kappa, Metric, parse_metric
 from levelled.reports import Section
 
 _MOST_CLASSES = 20
@@ -41,9 +39,9 @@ def judge_section(state: CampaignState, cache: FigureCache) -> Iterator[Section]
     settings, base = state.settings, settled_draws(state, cache=cache)
     first = settings.metrics[0]
     counts = state.pred_counts(settings.models[0]) or {}
-    if not isinstance(first, Share) or not len(base) or first.positive not in counts:
+    if not first.is_share or not len(base) or first.positive not in counts:
         return
-    report = _judge_classes(base, settings.models[0], first.positive)
+    report = _judge_classes(base, settings.models[0], str(first.positive))
     assert report.decision is not None
     about = (
         f"The share of {first.positive} among the verdicts is {report.raw:.3f}. May they be used "
@@ -156,15 +154,11 @@ def _judge_classes(
 ) -> JudgeReport:
     """The report on a judge whose verdicts are classes."""
 
-    def of_class(ratio: Literal["precision", "recall", "specificity"]) -> Metric:
-        name = f"{ratio}:{positive}"
-        return ClassRatio(name=name, ratio=ratio, positive=positive, d_max=1.0)
-
     read, counts = partial(_read, base, model), base.state.pred_counts(model) or {}
     metrics: dict[str, Metric] = {
-        "TPR": of_class("recall"),
-        "TNR": of_class("specificity"),
-        "precision": of_class("precision"),
+        "TPR": parse_metric(f"recall:{positive}"),
+        "TNR": parse_metric(f"specificity:{positive}"),
+        "precision": parse_metric(f"precision:{positive}"),
         "agreement": PLAIN["accuracy"],
     }
     if sum(n > 0 for n in counts.values()) > 1:
@@ -192,8 +186,8 @@ def _judge_ratings(
     """The report on a judge whose verdicts are ratings: `numbers`, those of the whole pool."""
     settings, name = base.state.settings, "mean absolute difference"
     metric, apart = settings.metrics[0], PLAIN["mae"]
-    if not isinstance(metric, Mean):
-        metric = Mean(name="mean")
+    if not metric.is_mean:
+        metric = PLAIN["mean"]
     if metric.bounds is not None:  # those that ratings and labels have
         low, high = min(metric.bounds[0], numbers.min()), max(metric.bounds[1], numbers.max())
         apart = replace(apart, bounds=(0.0, float(high - low)))

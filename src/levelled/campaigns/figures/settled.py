@@ -181,6 +181,8 @@ class FigureCache:
     """What the predictor expects (`Expectations`); None where no figure has asked for it."""
     pool_at: Callable[[CampaignState, int], Any] | None = None
     """Gives the pool as a draw saw it."""
+    kept: tuple[dict[str, Any], dict[str, NDArray[Any]]] | None = None
+    """What the predictor expects, as a snapshot has it."""
 
     def to_plain(self, state: CampaignState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain values and arrays for a snapshot: the games, and losses of the present labels.
@@ -197,7 +199,14 @@ class FigureCache:
             "games": {name: game.to_json() for name, game in self.games.items()},
             "losses": [key for key, _ in losses],
         }
-        return plain, {f"losses{at}": table for at, (_, table) in enumerate(losses)}
+        arrays = {f"losses{at}": table for at, (_, table) in enumerate(losses)}
+        if self.expected is not None and not own:
+            plain["expected"], more = self.expected.to_plain()
+            arrays |= more
+        elif self.kept is not None:
+            plain["expected"], more = self.kept
+            arrays |= more
+        return plain, arrays
 
     @classmethod
     def from_plain(
@@ -210,6 +219,10 @@ class FigureCache:
         for at, (metric, (model, fingerprint)) in enumerate(plain.get("losses", ())):
             table = arrays[f"losses{at}"]
             cache.losses[metric, (model, fingerprint)] = labels_of(state, table.shape[1]), table
+        if "expected" in plain:
+            names = ("sums", "tables", "chance")
+            more = {name: one for name, one in arrays.items() if name.startswith(names)}
+            cache.kept = plain["expected"], more
         return cache
 
     def column(
