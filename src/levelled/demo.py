@@ -21,7 +21,7 @@ from levelled import losses as loss
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
 from levelled.backends import Backend
-from levelled.campaigns import Campaign, Figure, create_campaign
+from levelled.campaigns import Campaign, Figures, create_campaign
 from levelled.estimators import estimate
 from levelled.estimators.estimate import running_lure, running_naive, running_pure
 from levelled.proposals import mixture, proportional
@@ -89,9 +89,7 @@ def start(pool: Path, storage: str, *, labels: int, seed: int) -> Campaign:
     )
 
 
-def label_all(
-    campaign: Campaign, labels: Mapping[str, str], *, batch: int
-) -> Iterator[list[Figure]]:
+def label_all(campaign: Campaign, labels: Mapping[str, str], *, batch: int) -> Iterator[Figures]:
     """Label batch by batch, as one labeller would; yields the figures after each batch."""
     while asks := campaign.ask(batch, owner="demo"):
         campaign.tell_all(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.settings import Question
     from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
     from levelled.metrics.comparison import Figure
+    from levelled.reports.figures import Figures
 
 __all__ = [
     "Agreement",
@@ -30,6 +31,7 @@ __all__ = [
     "CampaignDiagnosis",
     "CampaignPredictor",
     "Figure",
+    "Figures",
     "GateClaim",
     "OpenItem",
     "Pace",
@@ -63,6 +65,7 @@ __getattr__ = lazy_names(
         "levelled.campaigns.settings": "Question",
         "levelled.campaigns.stores": "Upgrade backup copy open_store place_of upgrade",
         "levelled.metrics.comparison": "Figure",
+        "levelled.reports.figures": "Figures",
     },
 )
 

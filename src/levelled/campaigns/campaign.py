@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from levelled.metrics.judging import JudgeReport
     from levelled.metrics.planning import Plan
     from levelled.reports import Report
+    from levelled.reports.figures import Figures
     from levelled.sources import Pool
 
 AHEAD = 1000
@@ -93,11 +94,7 @@ class Campaign:
         """The figures of the campaign so far, for a notebook."""
         from html import escape
 
-        rows = "".join(
-            f"<tr><td>{escape(figure.name)}</td><td>{figure.estimate._repr_html_()}</td></tr>"
-            for figure in self.estimate()
-        )
-        return f"<p>{escape(repr(self))}</p><table>{rows}</table>"
+        return f"<p>{escape(repr(self))}</p>{self.figures._repr_html_()}"
 
     def sibling(self) -> Campaign:
         """Another object of the same campaign, which shares its pool, for another thread."""
@@ -388,15 +385,31 @@ class Campaign:
 
     # What analysts read.
 
-    def estimate(self) -> list[Figure]:
+    @property
+    def figures(self) -> Figures:
+        """What `estimate` returns: a list that prints as a table, also in a notebook.
+
+        `figures.to_pandas()` is a frame, and `figures.plot()` draws the intervals.
+        """
+        return self.estimate()
+
+    def estimate(self) -> Figures:
         """Every metric, model and slice with its interval, from the settled draws.
 
         The intervals are valid however often you look, except where a warning says otherwise.
         `figure.difference("v2")` compares another model with a figure.
         """
+        from levelled.campaigns.drawing.learnt import predictor_of
         from levelled.campaigns.figures.comparing import comparable_figures
+        from levelled.reports.figures import Figures
 
-        return comparable_figures(self.state, self._cache)
+        state, cache = self.state, self._cache
+
+        def summary() -> str | None:
+            learnt = predictor_of(state, self._pool.at, cache)
+            return None if learnt is None else learnt.summary
+
+        return Figures(comparable_figures(state, cache), self.name, summary)
 
     def history(self) -> list[Figure]:
         """The first metric of the first model after 1, 2, ... settled draws.
@@ -412,9 +425,7 @@ class Campaign:
         width, first = self._target(target_width), figures[0].estimate
         return width is None or first.high - first.low <= width
 
-    def watch(
-        self, *, target_width: float | None = None, every: float = 1.0
-    ) -> Iterator[list[Figure]]:
+    def watch(self, *, target_width: float | None = None, every: float = 1.0) -> Iterator[Figures]:
         """Yield the figures after each change, until the target is reached or the campaign closed.
 
         PostgreSQL tells of changes; in SQLite it looks for them every `every` seconds. Without a

@@ -32,7 +32,7 @@ from levelled.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from levelled.campaigns import Campaign, Figure, GateClaim
+    from levelled.campaigns import Campaign, Figures, GateClaim
     from levelled.estimators import Estimate
     from levelled.metrics import Comparison
     from levelled.metrics.judging import JudgeReport
@@ -149,16 +149,14 @@ def estimate(
     else:
         figures, last_hash = campaign.estimate(), campaign.last_hash
         reached = campaign.is_reached(figures, target_width)
-        _show_figures(figures, chosen, campaign, last_hash)
+        _show_figures(figures, chosen, last_hash)
     show.tell_waiting(campaign)
     campaign.keep()
     if not reached:
         raise click.exceptions.Exit(NOT_YET)
 
 
-def _show_looks(
-    looks: "Iterator[Sequence[Figure]]", chosen: Form, campaign: "Campaign"
-) -> "Sequence[Figure]":
+def _show_looks(looks: "Iterator[Figures]", chosen: Form, campaign: "Campaign") -> "Figures":
     """Show each look until the last one or Ctrl-C; returns the figures shown last."""
     from rich.console import Console
     from rich.live import Live
@@ -167,25 +165,23 @@ def _show_looks(
     try:
         if chosen is not Form.table or not sys.stdout.isatty():  # where none is drawn over
             for figures in chain([first], looks):
-                _show_figures(figures, chosen, campaign, campaign.last_hash)
+                _show_figures(figures, chosen, campaign.last_hash)
             return figures
         with Live(console=Console(), auto_refresh=False) as live:
             for figures in chain([first], looks):
-                live.update(show.figure_table(figures, campaign), refresh=True)
+                live.update(figures, refresh=True)
     except KeyboardInterrupt:
         pass  # the way to stop watching
     return figures
 
 
-def _show_figures(
-    figures: "Sequence[Figure]", chosen: Form, campaign: "Campaign", last_hash: str
-) -> None:
+def _show_figures(figures: "Figures", chosen: Form, last_hash: str) -> None:
     from rich.console import Console
 
     from levelled.campaigns.summary import figure_records
 
     if chosen is Form.table:
-        Console().print(show.figure_table(figures, campaign))
+        Console().print(figures)
     else:
         show.records(figure_records(figures, last_hash), chosen)
 

@@ -10,34 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from levelled._text import plain as plain
 from levelled.cli.options import Form
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from levelled.backends import Backend
-    from levelled.campaigns import Campaign, Figure
+    from levelled.campaigns import Campaign
 
-
-_JOINERS = "\u200c\u200d"
-"""Not printable, but needed to write Persian and many emoji."""
 
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that JSON does not escape and that can harm a terminal or an encoder."""
-
-
-def plain(value: object, most: int = 200) -> str:
-    r"""Text from outside as one safe line: control characters are escaped, the length is cut.
-
-    >>> plain("two\nlines \x1b[31m")
-    'two\\nlines \\x1b[31m'
-    """
-    text = "" if value is None else str(value)
-    cut = text if len(text) <= most else f"{text[: most - 1]}…"
-    return "".join(
-        one if one.isprintable() or one in _JOINERS else one.encode("unicode_escape").decode()
-        for one in cut
-    )
 
 
 def tell(message: str) -> None:
@@ -153,65 +135,3 @@ def progress_bar(title: str) -> Iterator[Callable[[str, float, float | None], No
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, text=plain(title))
         yield lambda text, done, total: bar.update(task, completed=done, total=total, text=text)
-
-
-_NAMES, _NUMBERS = ("metric", "model", "slice"), ("value", "interval")
-_LAYOUTS = (
-    (*_NAMES, *_NUMBERS, "as precise as"),
-    (*_NAMES, *_NUMBERS, "random labels\nas precise"),
-    (*_NAMES, *_NUMBERS),
-    ("figure", *_NUMBERS),
-)
-"""The columns of a table of figures; the first that fit the terminal are shown."""
-
-
-def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
-    """The figures as a table; below it what was learnt, how they were read, and each warning."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console, Group
-    from rich.table import Table
-    from rich.text import Text
-
-    from levelled.reports.numbers import FIXED, VALIDITY, figure_cells, figure_notes
-
-    console, first, est = Console(), figures[0], figures[0].estimate
-    pending = f", {first.n_pending} pending" if first.n_pending else ""
-    title = (
-        f"{plain(campaign.name, 60)}: {first.n_labels} labels, {first.n_settled} draws "
-        f"settled{pending}; {est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}"
-    )
-    rows = [_cells_of(figure_cells(figure)) for figure in figures]
-    filled = [column for column in rows[0] if any(row[column] for row in rows)]
-    for columns in _LAYOUTS:
-        table = Table(box=SIMPLE_HEAD)
-        shown = [column for column in columns if column in filled]
-        for column in shown:
-            is_name = column in ("figure", *_NAMES)
-            table.add_column(
-                column,
-                justify="left" if is_name else "right",
-                no_wrap=not is_name,
-                overflow="fold",
-            )
-        for figure, row in zip(figures, rows, strict=True):
-            style = "bold" if figure.slice is None else ""
-            table.add_row(*(Text(row[column], style=style) for column in shown))
-        wide = console.options.update(width=1000)
-        if console.measure(table, options=wide).maximum <= console.width:
-            break
-    warnings = dict.fromkeys(text for figure in figures for text in figure.estimate.warnings)
-    learnt = campaign.predictor
-    notes = [f"{note}." for note in figure_notes(figures[0])]
-    notes += [] if learnt is None else [f"{learnt.summary}."]
-    notes += [f"note: {plain(text, 500)}" for text in warnings]
-    return Group(Text(title, style="bold"), table, *map(Text, notes))
-
-
-def _cells_of(cells: Mapping[str, str]) -> dict[str, str]:
-    """A row of safe cells, also with one name for all three and with fewer words."""
-    row = {column: plain(cell, 40) for column, cell in cells.items()}
-    row["figure"] = (
-        f"  {row['slice']}" if row["slice"] else f"{row['metric']} {row['model']}".rstrip()
-    )
-    row["random labels\nas precise"] = row["as precise as"].removesuffix(" random labels")
-    return row

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -81,7 +81,7 @@ def demo(
 
 def _run_campaign(
     campaign: "lv.Campaign", all_labels: Mapping[str, str], budget: int
-) -> "Sequence[lv.campaigns.Figure]":
+) -> "lv.campaigns.Figures":
     """Label all that the campaign asks for, under a table that shows the figures so far."""
     from rich.console import Console, Group
     from rich.live import Live
@@ -96,8 +96,8 @@ def _run_campaign(
     with Live(console=console, refresh_per_second=8, transient=True) as live:
         for figures in label_all(campaign, all_labels, batch=5):
             bar.update(task, completed=figures[0].n_labels)
-            live.update(Group(show.figure_table(figures, campaign), bar))
-    console.print(show.figure_table(figures, campaign))
+            live.update(Group(figures, bar))
+    console.print(figures)
     return figures
 
 

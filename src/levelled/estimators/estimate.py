@@ -455,8 +455,8 @@ def estimate(
 
     >>> draws = Draws(np.arange(40), 1 / np.arange(100, 60, -1), pool_size=100)
     >>> print(estimate([1, 0, 0, 0] * 10, draws))  # doctest: +NORMALIZE_WHITESPACE
-    0.25 [0.1469, 0.3763], 95% confidence; 40 labels of 100, as precise as about 40 random ones
-    (lure, cp_safe)
+    0.25 [0.1469, 0.3763], 95% confidence; 40 labels of 100 (lure, cp_safe);
+    random labels: about 40 for this width
     """
     choice("interval", interval, INTERVALS)
     columns = control_columns(control, control_mean, draws)

@@ -28,8 +28,9 @@ class Estimate:
     unbiased value beyond a limit is moved there. `stderr` is None where no spread
     can be estimated (one label). `low` and `high` may be infinite where nothing bounds the loss.
     `ess` is Kish's effective sample size, which says how uneven the weights are, and `max_weight`
-    the largest weight of a single label. `worth` is about how many random labels would be as
-    precise; None while too few losses differ to tell. `warnings` are sentences for the reader.
+    the largest weight of a single label. `worth` is about how many random labels give an interval
+    of this width; None while too few losses differ to tell. `warnings` are sentences for the
+    reader.
     """
 
     value: float | None
@@ -64,7 +65,8 @@ class Estimate:
     def contradicted(self) -> "Estimate":
         """No figure, because labels and the probabilities of their draws cannot both be right."""
         note = (CONTRADICTION,)
-        return replace(self, value=None, interval="contradiction", warnings=note, worth=None)
+        nothing: dict[str, Any] = dict.fromkeys(("value", "worth", "random"))
+        return replace(self, interval="contradiction", warnings=note, **nothing)
 
     @property
     def value_text(self) -> str:
@@ -72,6 +74,13 @@ class Estimate:
         if self.value is not None:
             return f"{self.value:.4g}"
         return "contradiction" if self.interval == "contradiction" else "undefined so far"
+
+    @property
+    def random_text(self) -> str:
+        """About how many random labels give an interval of this width; "" where it is not known."""
+        if self.worth is None:
+            return ""
+        return f"about {float(f'{self.worth:.2g}'):,.0f} for this width"
 
     def scaled(self, by: float, start: float = 0.0) -> "Estimate":
         """`start` + `by` times this estimate."""
@@ -103,9 +112,8 @@ class Estimate:
         if self.interval != "none":
             text += f" [{self.low:.4g}, {self.high:.4g}], {100 * self.level:.4g}% confidence"
         text += f"; {self.n_labels} label{'s' * (self.n_labels != 1)} of {self.pool_size}"
-        if self.worth is not None:
-            text += f", as precise as about {self.worth:.0f} random ones"
         text += f" ({self.estimator}, {self.interval})"
+        text += f"; random labels: {self.random_text}" if self.random_text else ""
         return text + "".join(f"; note: {warning}" for warning in self.warnings)
 
 

@@ -513,13 +513,13 @@ class Figure:
 
         It has the same level and the same formula. In campaigns of the first predictor it is
         Clopper and Pearson's, for n = M (N - 1) / (N - M) labels of the N items without a known
-        label; None for other metrics.
+        label. None for other metrics, and as long as `worth` is not known.
         """
         est, (count, total) = self.estimate, self.known
         if est.random is not None:
             return est.random
         M, N = est.n_labels, est.pool_size - count
-        if not self.is_share or est.value is None or not 0 < M < N:
+        if not self.is_share or est.value is None or est.worth is None or not 0 < M < N:
             return None, None
         n, value = M * (N - 1) / (N - M), (est.value * est.pool_size - total) / N
         limits = clopper_pearson(n * min(max(value, 0.0), 1.0), n, est.level)

@@ -58,12 +58,12 @@ def figure_cells(figure: Figure, number: Callable[[float], str] | None = None) -
         "slice": figure.slice or "",
         "value": none if est.value is None else write(est.value),
         "interval": f"{write(est.low)} to {write(est.high)}",
-        "as precise as": "" if est.worth is None else f"about {est.worth:.0f} random labels",
+        "random labels": est.random_text,
     }
 
 
 def figure_notes(figure: Figure, number: Callable[[float], str] | None = None) -> list[str]:
-    """Sentences on how a figure was read, and what random labels would have given."""
+    """Sentences on how a figure was read."""
     write, est, notes = number or _number, figure.estimate, []
     if figure.look is not None:
         at_look = figure.value_at_look
@@ -87,10 +87,6 @@ def figure_notes(figure: Figure, number: Callable[[float], str] | None = None) -
             "the interval has a finite-sample guarantee, whatever the predictor is worth; it is "
             "narrowest at the budget, and wider than an asymptotic one"
         )
-    low, high = figure.random_limits
-    if low is not None and high is not None:
-        limits = f"{write(low)} to {write(high)}"
-        notes.append(f"{est.n_labels} random labels would have given {limits}")
     # Within 5% the two are as good as each other: `worth` is itself an estimate.
     if est.worth is not None and est.worth < 0.95 * est.n_labels:
         notes.append(
@@ -199,9 +195,7 @@ def why_trust(figure: Figure) -> str:
         f"It rests on {labels}. Each draw had a known probability, and its label is "
         f"weighted by it, so {so}. The interval is {VALIDITY.get(est.interval, FIXED)}."
     )
-    if est.worth is not None and est.worth >= 1.05 * est.n_labels:
-        told += f" About {est.worth:,.0f} random labels would have been as precise."
-    return told
+    return f"{told} Random labels: {est.random_text}." if est.random_text else told
 
 
 def reading_notes(figure: Figure, target_width: float | None = None) -> list[str]:

@@ -141,7 +141,7 @@ def _figures(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]], lis
     for figure in figures:
         cells = figure_cells(figure, number_format(figure))
         name = figure.slice or " · ".join(filter(None, (figure.metric, figure.model)))
-        shown = ("value", "interval", "as precise as")
+        shown = ("value", "interval", "random labels")
         rows.append({"figure": name, **{column: cells[column] for column in shown}})
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
     styles = ["whole" if figure.slice is None else "part" for figure in figures]
@@ -159,6 +159,8 @@ def _plots(report: Report) -> Iterator[tuple[str, str, str]]:
                 f"The line is the estimate as it was shown after each number of draws, the band "
                 f"its interval, {VALIDITY.get(last.estimate.interval, FIXED)}."
             )
+            if last.random_limits[0] is not None:
+                about += " Grey: the interval that as many random labels would have given."
             if last.look is not None:
                 about += " Between planned looks the interval is that of the last one."
             if report.target_width:

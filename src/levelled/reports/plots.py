@@ -7,7 +7,7 @@ import io
 import warnings
 from collections.abc import Sequence
 from html import escape
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, NamedTuple
 
 from levelled._check import FloatArray, IntArray
@@ -37,6 +37,7 @@ class CalibrationPoint(NamedTuple):
     n_labels: int
 
 
+_BLUE = "#0072B2"
 _INK, _ACCENT, _MUTED = "#010203", "#010204", "#8a8f98"
 """Placeholders for the colour of the page's text and for its accent, and a grey for any page."""
 _OPEN_FRAME = {"axes.spines.top": False, "axes.spines.right": False}
@@ -61,12 +62,14 @@ _REPORT_STYLE = {
     **dict.fromkeys(("xtick.color", "ytick.color"), _MUTED),
     **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), _INK),
 }
-_SHADE = 0.18
-"""The opacity of a band; the chart of the web page has the same."""
+_SHADE, _GREY = 0.18, 0.25
+"""The opacity of a band and of that of random labels; the chart of the web page has the same."""
 _IN_PAGE = {_INK: "currentColor", _ACCENT: "var(--accent)"}
 """Colours of the page around a plot, light or dark."""
 _WIDTH = 5.6
 """Inches: narrow, so that text can be read where a phone shows the plot smaller."""
+_RANDOM = "random labels"
+"""The name of the grey band: the interval that as many random labels would have given."""
 _MOST_SLICES = 40  # as many fit one screen or page; the table has them all
 _OPENING = 0.1
 """The share of draws at the start that may be cut off: their intervals are very wide."""
@@ -130,15 +133,23 @@ def footnote(figure: Any, text: str) -> None:  # noqa: ANN401
 
 
 def plot_history(history: Sequence[Figure], target_width: float | None = None) -> str:
-    """The plot of an estimate with its interval against the number of draws."""
+    """The plot of an estimate with its interval against the number of draws.
+
+    The grey band is the interval that as many random labels would have given.
+    """
     figure, axes = _axes(height=3.3)
     at = [one.n_settled for one in history]
     estimates = [one.estimate for one in history]
     low, high = [est.low for est in estimates], [est.high for est in estimates]
+    random = [_random_ends(one) for one in history]
+    has_random = any(isfinite(end) for ends in random for end in ends)
+    if has_random:
+        axes.fill_between(at, *zip(*random, strict=True), color=_MUTED, alpha=_GREY, linewidth=0)
     if all(map(isfinite, (*low, *high))):
         axes.fill_between(at, low, high, color=_ACCENT, alpha=_SHADE, linewidth=0)
         later = [i for i, n in enumerate(at) if n >= _OPENING * at[-1]]
         values = [v for i in later if (v := estimates[i].value) is not None]
+        values += [end for i in later for end in random[i] if isfinite(end)]
         lowest = min([0.0, *(low[i] for i in later), *values])
         highest = max([*(high[i] for i in later), *values, lowest])
         axes.set_ylim(lowest, highest + 0.05 * (highest - lowest))
@@ -149,11 +160,71 @@ def plot_history(history: Sequence[Figure], target_width: float | None = None) -
         if target_width is not None:  # the ends of an interval as narrow as the target
             for end in (points[-1][1] - target_width / 2, points[-1][1] + target_width / 2):
                 axes.axhline(end, color=_MUTED, linewidth=1, linestyle=(0, (2, 3)))
+    if has_random:
+        _name_bands(axes, "interval")
     axes.set_xlim(left=0)
     axes.set_xlabel("draws settled")
     _write(axes.set_ylabel(""), history[-1].metric)
     _count_in_per_cent(axes.yaxis, history[-1])
     return _svg(figure, f"{history[-1].metric} with its interval against the number of draws")
+
+
+def draw_figures(figures: Sequence[Figure], axes: Axes = None) -> Axes:
+    """Draw each figure as a dot with its interval, and in grey that of as many random labels."""
+    if axes is None:
+        plt = optional("matplotlib.pyplot", extra="plots")
+        _, axes = plt.subplots(figsize=(_WIDTH, 1.1 + 0.3 * len(figures)), layout="constrained")
+    for place, one in enumerate(figures):
+        est, (least, most) = one.estimate, _random_ends(one)
+        if isfinite(least) and isfinite(most):
+            axes.barh(place, most - least, left=least, height=0.6, color=_MUTED, alpha=_GREY)
+        if isfinite(est.low) and isfinite(est.high):
+            axes.plot([est.low, est.high], [place, place], color=_BLUE, linewidth=2.4, alpha=0.6)
+        if est.value is not None:
+            axes.plot(est.value, place, "o", color=_BLUE, markersize=5)
+    _name_rows(axes, [one.name for one in figures])
+    axes.spines[["top", "right"]].set_visible(False)
+    if all(is_in_per_cent(one.metric) for one in figures):
+        _count_in_per_cent(axes.xaxis, figures[0])
+    if figures:
+        _name_bands(axes, f"{100 * figures[0].estimate.level:.4g}% interval", _BLUE)
+    return axes
+
+
+def _random_ends(figure: Figure) -> tuple[float, float]:
+    """The limits that random labels would have given; not a number where they are not known."""
+    low, high = figure.random_limits
+    return (nan, nan) if low is None or high is None else (low, high)
+
+
+def _name_bands(axes: Axes, interval: str, colour: str = _ACCENT) -> None:
+    """Say above the plot what the bands are."""
+    patches = optional("matplotlib.patches", extra="plots")
+    names = ((interval, colour, 2 * _SHADE), (_RANDOM, _MUTED, 2 * _GREY))
+    handles = [
+        patches.Patch(facecolor=fill, alpha=alpha, label=name, linewidth=0)
+        for name, fill, alpha in names
+    ]
+    found = axes.legend(
+        handles=handles,
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        borderaxespad=0.2,
+        ncols=2,
+        frameon=False,
+        fontsize=8,
+    )
+    for text in found.get_texts() if colour == _ACCENT else ():
+        text.set_color(_INK)
+
+
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Write names along the vertical axis, the first on top."""
+    axes.set_yticks(range(len(names)))
+    axes.set_yticklabels([_short(name) for name in names])
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.set_ylim(len(names) - 0.4, -0.6)
 
 
 def plot_slices(figures: Sequence[Figure], overall: Figure) -> str:
@@ -167,13 +238,7 @@ def plot_slices(figures: Sequence[Figure], overall: Figure) -> str:
             axes.plot([est.low, est.high], [place, place], color=_ACCENT, linewidth=2.4, alpha=0.5)
         if est.value is not None:
             axes.plot(est.value, place, "o", color=_ACCENT, markersize=5.5)
-    axes.set_yticks(range(len(shown)))
-    axes.set_yticklabels(
-        [_short(" · ".join(filter(None, (one.model, one.slice)))) for one in shown]
-    )
-    for label in axes.get_yticklabels():
-        label.set_parse_math(False)
-    axes.set_ylim(len(shown) - 0.4, -0.6)
+    _name_rows(axes, [" · ".join(filter(None, (one.model, one.slice))) for one in shown])
     axes.grid(visible=False, axis="y")
     _write(axes.set_xlabel(""), overall.metric)
     _count_in_per_cent(axes.xaxis, overall)

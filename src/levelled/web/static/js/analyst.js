@@ -4,7 +4,7 @@ import { apiOf, campaign, get, pageOf } from "./api.js";
 import { Chart } from "./chart.js";
 import { byId, make, table } from "./dom.js";
 import { listen } from "./live.js";
-import { amount, count, number, seconds, time } from "./numbers.js";
+import { amount, count, number, randomLabels, seconds, time } from "./numbers.js";
 import { showWaiting } from "./waiting.js";
 
 const MOST_ROWS = 20;
@@ -83,7 +83,7 @@ function showTiles(settings, first) {
     ["labels", `${settings.n_labels.toLocaleString("en")}${budget}`],
     ["settled draws", first.n_settled.toLocaleString("en")],
     ["wait for a label", settings.n_pending.toLocaleString("en")],
-    ["as precise as", first.worth === null ? "–" : `${Math.round(first.worth).toLocaleString("en")} random labels`],
+    ["random labels", randomLabels(first) || "–"],
   ];
   if (settings.n_unlabelable) tiles.push(["cannot be labelled", settings.n_unlabelable.toLocaleString("en")]);
   if (settings.closed !== null) tiles.push(["closed", settings.closed]);
@@ -92,17 +92,16 @@ function showTiles(settings, first) {
   );
 }
 
-const FIGURE_COLUMNS = ["metric", "model", "slice", "value", "low", "high", "random low", "random high", "as precise as"];
+const FIGURE_COLUMNS = ["metric", "model", "slice", "value", "low", "high", "random labels"];
 
 function figureRow(one) {
-  const worth = one.worth === null ? "" : `about ${one.worth.toFixed(0)} random labels`;
-  return [one.metric, one.model, one.slice, ...["value", "low", "high", "random_low", "random_high"].map((k) => number(one[k])), worth];
+  return [one.metric, one.model, one.slice, ...["value", "low", "high"].map((k) => number(one[k])), randomLabels(one)];
 }
 
 function showFigures(figures) {
   const used = FIGURE_COLUMNS.map((name, at) => figures.map(figureRow).some((row) => row[at] && row[at] !== "–"));
   const keep = (row) => row.filter((_, at) => used[at]);
-  const numeric = FIGURE_COLUMNS.slice(3, 8);
+  const numeric = FIGURE_COLUMNS.slice(3);
   byId("figures").replaceChildren(table("All figures", keep(FIGURE_COLUMNS), figures.map(figureRow).map(keep), numeric));
 }
 
@@ -114,9 +113,7 @@ function showHistory(settings, history) {
   byId("chart-text").textContent =
     `After ${count(last.n_settled, "draw")}, ${last.metric} is ${amount(last.value, last.metric)}, interval ` +
     `${amount(last.low, last.metric)} to ${amount(last.high, last.metric)}` +
-    (last.random_low === null
-      ? "."
-      : `; random labels would have given ${amount(last.random_low, last.metric)} to ${amount(last.random_high, last.metric)}.`);
+    (last.worth === null ? "." : `; random labels: ${randomLabels(last)}.`);
   const rows = history.map((one) => [one.n_settled, one.value, one.low, one.high, one.random_low, one.random_high]);
   const columns = ["draws", "value", "low", "high", "random low", "random high"];
   const cells = rows.map(([draws, ...rest]) => [String(draws), ...rest.map(number)]);

@@ -1,4 +1,4 @@
-// Estimate and interval against the number of draws, with planned looks and what random labels would have given.
+// Estimate and interval against the number of draws, with planned looks, and in grey the interval of as many random labels.
 
 const HEIGHT = 320;
 const BEGINNING = 0.1; // the share of draws in which the interval may be wider than the axis
@@ -38,7 +38,6 @@ export class Chart {
     const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
     const axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") } };
     const none = { stroke: "transparent", points: { show: false } };
-    const random = { stroke: colour("random"), width: 1.5, dash: [5, 5], points: { show: false } };
     const options = {
       width: this.element.clientWidth || 600,
       height: this.element.clientHeight || HEIGHT,
@@ -51,10 +50,13 @@ export class Chart {
         { stroke: colour("accent"), width: 2, points: { show: this.data[0].length < 3, size: 6 } },
         none,
         none,
-        random,
-        random,
+        none,
+        none,
       ],
-      bands: [{ series: [3, 2], fill: colour("band") }],
+      bands: [
+        { series: [5, 4], fill: colour("grey") },
+        { series: [3, 2], fill: colour("band") },
+      ],
       hooks: { drawAxes: [(plot) => this.drawLooks(plot, colour("soft"))] },
     };
     this.plot = new window.uPlot(options, this.data, this.element);

@@ -14,6 +14,11 @@ export function amount(value, metric) {
   return SHARES.includes(metric.split(":")[0]) ? `${(100 * value).toFixed(1)}%` : number(value);
 }
 
+/** About how many random labels give an interval of the width of a figure; "" where it is not known. */
+export function randomLabels({ worth }) {
+  return worth === null ? "" : `about ${Number(worth.toPrecision(2)).toLocaleString("en")} for this width`;
+}
+
 export function count(n, noun) {
   return n === 1 ? `1 ${noun}` : `${n.toLocaleString("en")} ${noun}s`;
 }
