@@ -22,7 +22,7 @@ def test_the_whole_pool_gives_the_figures_of_scikit_learn() -> None:
     label, pred = pool.label[draws.index], pool.pred[draws.index]
     expected = sk.precision_recall_fscore_support(pool.label, pool.pred, labels=NAMES)
     for metric, by_class in zip(("precision", "recall", "f1"), expected, strict=False):
-        found = metrics.per_class(metric, label, pred, draws)  # type: ignore[arg-type]
+        found = metrics.per_class(metric, label, pred, draws)
         assert [est.value for est in found.values()] == pytest.approx(by_class, abs=1e-12)
         assert all(est.low == est.high for est in found.values())
     for name in NAMES.tolist():
@@ -329,11 +329,11 @@ def test_the_whole_pool_gives_the_averages_of_scikit_learn() -> None:
     scores = {"precision": sk.precision_score, "recall": sk.recall_score, "f1": sk.f1_score}
     for metric, score in scores.items():
         for average, function in (("macro", metrics.macro), ("micro", metrics.micro)):
-            found = function(metric, label, pred, draws)  # type: ignore[arg-type]
+            found = function(metric, label, pred, draws)
             expected = score(pool.label, pool.pred, average=average)
             assert found.value == pytest.approx(expected, abs=1e-12)
             assert found.low == pytest.approx(found.high, abs=1e-12)
-            some = function(metric, label, pred, draws, over=["ham", "spam"])  # type: ignore[arg-type]
+            some = function(metric, label, pred, draws, over=["ham", "spam"])
             expected = score(pool.label, pool.pred, average=average, labels=["ham", "spam"])
             assert some.value == pytest.approx(expected, abs=1e-12)
     found = metrics.balanced_accuracy(label, pred, draws)
@@ -417,7 +417,7 @@ def test_what_is_possible_holds_the_truth_of_a_micro_average() -> None:
 def test_bad_input_of_averages_is_refused_in_words() -> None:
     labels = ["ham", "ham", "news", "ham"]
     with pytest.raises(InputError, match="metric must be"):
-        metrics.macro("accuracy", labels, labels, FOUR)  # type: ignore[arg-type]
+        metrics.macro("accuracy", labels, labels, FOUR)
     with pytest.raises(InputError, match="over must name"):
         metrics.macro("f1", labels, labels, FOUR, over=["ham", "ham"])
     with pytest.raises(InputError, match="over must name"):

@@ -288,7 +288,7 @@ def test_bad_input_for_ratios_is_refused_in_words() -> None:
     with pytest.raises(InputError, match=r"'spma'.*classes"):
         metrics.compare_metric("f1", LABELS, NEW, OLD, FOUR, positive="spma")
     with pytest.raises(InputError, match="metric must be"):
-        metrics.compare_metric("mse", LABELS, NEW, OLD, FOUR, positive="spam")  # type: ignore[arg-type]
+        metrics.compare_metric("mse", LABELS, NEW, OLD, FOUR, positive="spam")
     with pytest.raises(InputError, match="auto, cp_safe, none"):
         metrics.compare_metric("f1", LABELS, NEW, OLD, FOUR, positive="spam", interval="betting")
     with pytest.raises(InputError, match="pred"):

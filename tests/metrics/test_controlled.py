@@ -80,7 +80,7 @@ def columns_of(
         spread[m] = (squares[..., rest] / q[rest]).sum(axis=-1) / N**2
     q = np.array([q[n] for n, q in zip(rows, proposals, strict=True)])
     values = table[:, rows, LABEL[rows]]
-    draws = Draws(rows, q, N, design={"max_weight": np.ones(M)})
+    draws = Draws(np.array(rows), q, N, design={"max_weight": np.ones(M)})
     return Columns(values, control, left, spread, likely, table[:, rows]), draws
 
 
@@ -104,8 +104,8 @@ def form_of(kind: str, share: float = 1.0, known: FloatArray | float = 0.0) -> F
 @pytest.mark.parametrize("frozen", [False, True])
 def test_value_and_variance_are_exactly_unbiased(kind: str, frozen: bool) -> None:
     form, mean, square, variance = form_of(kind), 0.0, 0.0, 0.0
-    for chance, *path in every_path(frozen):
-        columns, draws = columns_of(tables(kind), *path)
+    for chance, rows, before, proposals in every_path(frozen):
+        columns, draws = columns_of(tables(kind), rows, before, proposals)
         found = figure_moments(columns, form, Look(draws, 0.95, "auto"))
         mean += chance * found.value
         square += chance * found.value**2
@@ -124,8 +124,8 @@ def test_labels_that_are_known_and_settled_items_join_exactly(kind: str) -> None
     A = tables(kind)[:P, np.arange(N), LABEL].sum(axis=1) + sums[:P]
     truth = float(A[0] / total - (A[1] / total if P == 2 else 0.0))
     mean = square = variance = 0.0
-    for chance, *path in every_path(frozen=False):
-        columns, draws = columns_of(tables(kind), *path)
+    for chance, rows, before, proposals in every_path(frozen=False):
+        columns, draws = columns_of(tables(kind), rows, before, proposals)
         found = figure_moments(columns, form, Look(draws, 0.95, "auto"))
         mean += chance * found.value
         square += chance * found.value**2
@@ -186,8 +186,8 @@ def test_the_naive_mean_fails_in_the_same_harness() -> None:
 def test_a_ratio_has_fiellers_limits_around_its_value() -> None:
     table = tables("recall")
     form = Form(np.ones(1), np.full(1, np.nan), (0.0, 1.0))
-    for _, *path in every_path(frozen=False):
-        columns, draws = columns_of(table, *path)
+    for _, rows, before, proposals in every_path(frozen=False):
+        columns, draws = columns_of(table, rows, before, proposals)
         est = controlled_estimate(
             columns, form, Look(draws, 0.9, "auto"), (0.0, 1.0), columns.values[1] > 0, "label"
         )
@@ -204,7 +204,7 @@ def test_limits_scale_with_losses_that_have_no_bound(scale: float) -> None:
         values, zeros, zeros, np.tile(np.diag([scale**2, 0.0]), (4, 1, 1)), zeros, values[..., None]
     )
     form = Form(np.ones(1), np.ones(1), (0.0, np.inf), counts_errors=False)
-    look = Look(Draws(rows, q, N, design={"max_weight": np.ones(4)}), 0.95, "auto")
+    look = Look(Draws(np.array(rows), q, N, design={"max_weight": np.ones(4)}), 0.95, "auto")
     est = controlled_estimate(columns, form, look, (0.0, np.inf), np.ones(4, bool), "label")
     assert est.interval == "log_t"
     assert est.high / scale == pytest.approx(

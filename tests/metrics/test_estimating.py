@@ -1,5 +1,6 @@
 """Every registered metric by its name, from arrays."""
 
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -47,9 +48,9 @@ def test_rmse_is_the_root_of_mse_with_its_limits() -> None:
     root, square = (
         lv.metrics.estimate(name, y, DRAWS[:20], predictions=p) for name in ("rmse", "mse")
     )
-    assert (root.value, root.low, root.high) == pytest.approx(
-        tuple(np.sqrt([square.value, square.low, square.high]))
-    )
+    assert square.value is not None
+    ends = np.sqrt([square.value, square.low, square.high])
+    assert (root.value, root.low, root.high) == pytest.approx(tuple(ends))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_the_mean_of_each_column_is_unbiased_and_its_table_holds_it(name: str) -
 def test_a_metric_added_in_one_entry_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = named.RatioTerms(lambda y, p, b: (y * p, y + p - y * p), "label or prediction {!r}")
     monkeypatch.setitem(named.RATIOS, "jaccard", entry)
-    made = named.partial(named.ClassRatio, ratio="jaccard")
+    made = partial(named.ClassRatio, ratio="jaccard")
     monkeypatch.setitem(named._ENTRIES, "jaccard:CLASS", made)
     found = lv.metrics.estimate("jaccard:a", LABEL[DRAWS.index], DRAWS, pool=PRED)
     wanted = sk.jaccard_score(LABEL, PRED, labels=["a"], average="macro")

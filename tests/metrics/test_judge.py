@@ -7,7 +7,8 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate
 from levelled.metrics import correlation, judge, kappa
-from levelled.metrics.judging import Kappa, decide_unattended
+from levelled.metrics.judging import decide_unattended
+from levelled.metrics.named import Kappa
 
 N = 400
 

@@ -62,6 +62,7 @@ CASES: dict[str, tuple[Columns, Columns]] = {
         {"pool_verdicts": PRED.to_numpy(), "positive": "spam"},
     ),
     "by_slice": ({"losses": LOSSES, "slices": PRED}, {"pool_slices": PRED}),
+    "estimate": ({"labels": LABELS, "predictions": PRED}, {"metric": "f1:spam"}),
 }
 
 

@@ -10,7 +10,7 @@ from levelled.draws import Draws
 from levelled.estimators import Moments, moments
 from levelled.estimators.moments import estimator_shares
 from levelled.samplers import FrozenProposal
-from levelled.simulation.methods import term_variances
+from levelled.simulation.campaigns import term_variances
 from levelled.surrogates import (
     AverageAim,
     ClassShare,

@@ -60,6 +60,8 @@ def estimate(
     0.5
     """
     check_draws(draws, labels=labels)
+    if predictions is not None:
+        check_draws(draws, predictions=predictions)
     found = metric if isinstance(metric, Metric) else parse_metric(metric, classes=classes)
     every = _as_pool(pool, draws.pool_size, classes)
     names = classes if every is None or every.classes is None else every.classes

@@ -44,9 +44,9 @@ _LARGEST_LEVERAGE = 0.95  # guard: a label that alone decides a coefficient
 _LARGEST_ETA = 80.0  # guard: exp of more than 88 overflows in 32 bits; chances are cut before that
 _LOST_RIDGE = 1e-12  # guard: a ridge that rounding loses beside huge weights
 _RIDGE_ALPHA = 0.02  # STATISTICS 1.16.2, as all ridges but those of slopes and steps
-_RIDGE_SCORES = 2.0
-_RIDGE_CLASSES = 2.0
-_RIDGE_FEATURES = 10.0
+_RIDGE_SCORES = 2.0  # STATISTICS 1.16.2
+_RIDGE_CLASSES = 2.0  # STATISTICS 1.16.2
+_RIDGE_FEATURES = 10.0  # STATISTICS 1.16.2
 # Label factor of the error at 200 labels: 10 instead gives spam -5%, digits -4%, IMDB +3%; 3 gives
 # spam +2%, IMDB -1%, MNIST -2% (10-12 repetitions, +-2-4%). Two classes differ by the difference of
 # two slopes, on which the ridge is 2.5.

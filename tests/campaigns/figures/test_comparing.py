@@ -112,7 +112,7 @@ def test_a_ratio_is_compared_at_a_look_from_the_draws_of_that_look(
     ids = [str(item.id) for item in campaign.state.draws[:30]]
     labels, first, second = ([where[key] for key in ids] for where in (TRUTH, FIRST, SECOND))
     by = lv.metrics.compare_metric(
-        metric.partition(":")[0],  # type: ignore[arg-type]
+        metric.partition(":")[0],
         labels,
         second,
         first,

@@ -444,7 +444,7 @@ def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[P
     """Looks at 1/count, 2/count, ... of the budget that together err at most with rate `alpha`.
 
     >>> [round(look.alpha, 4) for look in plan_looks(500, 10**6, 5, 0.047)]
-    [0.0001, 0.0012, 0.0056, 0.0172, 0.0416]
+    [0.0001, 0.0012, 0.0055, 0.0171, 0.0417]
     """
     return replan_looks((), budget, pool_size, count, alpha)
 
