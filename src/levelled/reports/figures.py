@@ -68,12 +68,12 @@ class Figures(list[Figure]):
             f"{est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}"
         )
 
-    def notes(self) -> list[str]:
+    def notes(self, number: Callable[[float], str] | None = None) -> list[str]:
         """How the figures were read, what was learnt, and each warning once."""
         if not self:
             return []
         warnings = dict.fromkeys(text for one in self for text in one.estimate.warnings)
-        said = [*figure_notes(self[0]), *filter(None, [self._learnt()])]
+        said = [*figure_notes(self[0], number), *filter(None, [self._learnt()])]
         return [*(f"{text}." for text in said), *(f"note: {plain(one, 500)}" for one in warnings)]
 
     def to_pandas(self) -> Any:  # noqa: ANN401
@@ -148,7 +148,7 @@ class Figures(list[Figure]):
             for row in rows
         )
         body = "".join(f"<tr>{line}</tr>" for line in lines)
-        notes = "<br>".join(_cell(note, 600) for note in self.notes())
+        notes = "<br>".join(_cell(note, 600) for note in self.notes(number_format(self[0])))
         return (
             f"<p>{_cell(self.title, 500)}</p><table><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table><p><small>{notes}</small></p>"

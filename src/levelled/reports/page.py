@@ -159,7 +159,7 @@ def _plots(report: Report) -> Iterator[tuple[str, str, str]]:
                 f"The line is the estimate as it was shown after each number of draws, the band "
                 f"its interval, {VALIDITY.get(last.estimate.interval, FIXED)}."
             )
-            if last.random_limits[0] is not None:
+            if last.random_limits[0] is not None and (last.look or not last.n_looks):
                 about += " Grey: the interval that as many random labels would have given."
             if last.look is not None:
                 about += " Between planned looks the interval is that of the last one."

@@ -149,7 +149,8 @@ def plot_history(history: Sequence[Figure], target_width: float | None = None) -
         axes.fill_between(at, low, high, color=_ACCENT, alpha=_SHADE, linewidth=0)
         later = [i for i, n in enumerate(at) if n >= _OPENING * at[-1]]
         values = [v for i in later if (v := estimates[i].value) is not None]
-        values += [end for i in later for end in random[i] if isfinite(end)]
+        settled = [i for i in later if at[i] >= at[-1] / 2]  # before, its band may be cut off
+        values += [end for i in settled for end in random[i] if isfinite(end)]
         lowest = min([0.0, *(low[i] for i in later), *values])
         highest = max([*(high[i] for i in later), *values, lowest])
         axes.set_ylim(lowest, highest + 0.05 * (highest - lowest))
@@ -192,9 +193,13 @@ def draw_figures(figures: Sequence[Figure], axes: Axes = None) -> Axes:
 
 
 def _random_ends(figure: Figure) -> tuple[float, float]:
-    """The limits that random labels would have given; not a number where they are not known."""
+    """The limits that random labels would have given; not a number where they are not known.
+
+    Before the first planned look there are none: no interval for a number of labels is read then.
+    """
     low, high = figure.random_limits
-    return (nan, nan) if low is None or high is None else (low, high)
+    is_early = figure.n_looks > 0 and figure.look is None
+    return (nan, nan) if is_early or low is None or high is None else (low, high)
 
 
 def _name_bands(axes: Axes, interval: str, colour: str = _ACCENT) -> None:

@@ -19,9 +19,13 @@ export class Chart {
     const draws = column("n_settled");
     this.last = Math.max(budget ?? 0, draws.at(-1) ?? 1);
     this.looks = looks;
-    this.data = [draws, ...["value", "low", "high", "random_low", "random_high"].map(column)];
+    const read = (one, name) => (looks.length && one.look === null ? null : one[name]); // from the first look on
+    const random = ["random_low", "random_high"].map((name) => figures.map((one) => read(one, name)));
+    this.data = [draws, ...["value", "low", "high"].map(column), ...random];
     const settled = figures.filter((one) => one.n_settled >= (draws.at(-1) ?? 0) * BEGINNING);
-    this.highest = Math.max(...settled.flatMap((one) => [one.high, one.random_high, one.value]).filter(Number.isFinite));
+    const late = (one) => one.n_settled >= (draws.at(-1) ?? 0) / 2; // before, the grey band may be cut off
+    const shown = (one) => [one.high, one.value, late(one) ? read(one, "random_high") : null];
+    this.highest = Math.max(...settled.flatMap(shown).filter(Number.isFinite));
     if (this.plot && this.drawnLast === this.last) this.plot.setData(this.data);
     else this.draw();
   }
