@@ -258,7 +258,7 @@ CASES: dict[str, Case] = {
     "finite guarantee of two": Case(
         _spam, ["error", "brier"], {"guarantee": "finite", "slices": ["country"], "budget": 40}
     ),
-    "drive worst": Case(_spam, ["error", "f1:spam"], {"drive": "worst", "seed": 5}),
+    "drive balanced": Case(_spam, ["error", "f1:spam"], {"drive": "balanced", "seed": 5}),
     "guided": Case(_guided, "error", {"seed": 2, "roles": {"score": "score"}}, go_on=_rescored),
     "guided static": Case(
         _guided,
@@ -303,7 +303,7 @@ CASES: dict[str, Case] = {
 STREAMED = {
     name: replace(CASES[name], file="pool")
     for name in (
-        *("adaptive", "adaptive features", "static", "static entropy", "uniform", "drive worst"),
+        *("adaptive", "adaptive features", "static", "static entropy", "uniform", "drive balanced"),
         *("guided", "share", "mse", "labelled sample"),
     )
 }
