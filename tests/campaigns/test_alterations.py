@@ -231,7 +231,7 @@ SETTINGS: dict[str, tuple[Change, str]] = {
     "pool size as text": (setting("pool_size", "90"), "`$.pool_size`: '90'"),
 }
 DRAWS: dict[str, tuple[Change, str]] = {
-    "probability": (draw(0, "probability", lambda q: q * (1 + 1e-9)), "probability"),
+    "probability": (draw(0, "probability", lambda q: q * (1 + 1e-4)), "probability"),
     "row": (draw(0, "row", 0), ""),
     "id": (draw(0, "id", "r0"), "the pool gives"),
     "number of a draw": (draw(0, "draw", 1), "do not continue"),
@@ -262,8 +262,8 @@ DRAWS: dict[str, tuple[Change, str]] = {
         "floor 0.4 is on record",
     ),
     "coefficient of a round": (
-        put("round", "predictor", "regressions", 0, 1, 0, lambda b: b + 1e-4, at=-1),
-        "predictor.regressions.0.1.0 ",
+        put("round", "predictor", "scores", 0, lambda b: b + 1e-4, at=-1),
+        "predictor.scores.0 ",
     ),
     "background of a round": (
         put("round", "predictor", "background", 0.5, at=-1),

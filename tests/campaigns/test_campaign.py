@@ -69,7 +69,7 @@ def test_at_least_one_item_must_be_asked_for(tmp_path: Path, n: int) -> None:
 
 def test_two_processes_in_turn_never_get_the_same_draw(tmp_path: Path) -> None:
     first = begun(tmp_path / "c.db", POOL)
-    second = load_campaign("spam", storage=tmp_path / "c.db")
+    second = load_campaign("spam", storage=tmp_path / "c.db", pool=POOL)
     given = []
     for step in range(10):
         for campaign, owner in ((first, "ann"), (second, "bob")):

@@ -44,12 +44,13 @@ def test_looks_in_between_change_nothing(tmp_path: Path) -> None:
         label(campaign, 10, truth)
         campaign.estimate()
         campaign.keep()
-    again = load_campaign("spam", storage=tmp_path / "a.db")
+    table = campaign.pool().table
+    again = load_campaign("spam", storage=tmp_path / "a.db", pool=table)
     label(campaign, 10, truth)
     kept = [one.as_dict() for one in again.estimate()]
     assert kept == [one.as_dict() for one in campaign.estimate()]
     forget_snapshot(again._log.store.address, "spam")
-    scratch = load_campaign("spam", storage=tmp_path / "a.db")
+    scratch = load_campaign("spam", storage=tmp_path / "a.db", pool=table)
     assert kept == [one.as_dict() for one in scratch.estimate()]
 
 

@@ -275,8 +275,9 @@ def test_exported_weights_give_the_estimate_of_the_whole_pool(tmp_path: Path) ->
     assert table.num_rows == 40 + n_known
     assert table["draw"].null_count == table["probability"].null_count == n_known
     wrong = pc.not_equal(table["label"], table["pred"]).to_numpy()
-    weighted = table["sample_weight"].to_numpy() @ wrong / 40
-    assert weighted == pytest.approx(campaign.estimate()[0].latest)
+    weighted = float(table["sample_weight"].to_numpy() @ wrong) / 40
+    shown = campaign.estimate()[0].estimate  # which has a control, and the weights have none
+    assert shown.low <= weighted <= shown.high
 
 
 def test_random_labels_are_compared_beside_the_same_known_ones(tmp_path: Path) -> None:

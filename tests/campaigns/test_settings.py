@@ -193,12 +193,20 @@ def test_settings_come_back_from_plain_values() -> None:
     assert CampaignSettings.from_json(PLAIN).to_json() == PLAIN
 
 
+@pytest.mark.parametrize("drive", ["first", "balanced", "worst", "error", "error,brier"])
+def test_what_draws_serve_comes_back_from_a_log(drive: str) -> None:
+    plain = {**PLAIN, "metrics": ["error", "brier"], "drive": drive}
+    assert CampaignSettings.from_json(plain).drive == drive
+
+
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
         ("sorcery", 1, "newer"),
         ("kind", "auto", "newer"),
         ("drive", "sorcery", "newer"),
+        ("drive", "both", "newer"),
+        ("drive", "error,brier", "newer"),
         ("guarantee", 3, "newer"),
         ("budget", 0, "at least 1"),
         ("floor", 2.0, "between"),
@@ -230,7 +238,7 @@ def test_a_setting_that_no_campaign_has_is_refused_by_name(
         ("looks", 101),
         ("level", 1.0),
         ("floor", float("nan")),
-        ("drive", "both"),
+        ("drive", 3),
         ("model", 3),
     ],
 )

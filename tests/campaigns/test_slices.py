@@ -1,5 +1,6 @@
-"""Slices of an adaptive campaign: the predictor of the losses helps their averages."""
+"""Slices of a campaign: the predictor of the label helps all of their figures."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from campaigns.simulated import begun, label, spam
-from levelled.campaigns import Campaign
+from levelled.campaigns import Campaign, create
+from levelled.campaigns.settings import VERSIONS
 from levelled.metrics.comparison import Figure
 
 POOL, TRUTH = spam(300)
@@ -19,13 +21,13 @@ def slices(campaign: Campaign, metric: str = "error") -> list[Figure]:
     return [one for one in campaign.estimate() if one.slice and one.metric == metric]
 
 
-def test_averages_in_slices_use_the_predictor_and_ratios_do_not(tmp_path: Path) -> None:
+def test_averages_and_ratios_in_slices_use_the_predictor(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "a.db", POOL, ["error", "accuracy", "f1:spam"], **ADAPTIVE)
     for _ in range(6):
         label(campaign, 10, TRUTH)
-    for metric, estimator in (("error", "ramped"), ("accuracy", "ramped"), ("f1:spam", "lure")):
+    for metric in ("error", "accuracy", "f1:spam"):
         found = slices(campaign, metric)
-        assert [one.estimate.estimator for one in found] == [estimator] * 3
+        assert [one.estimate.estimator for one in found] == ["ramped"] * 3
     error, accuracy = slices(campaign)[0].estimate, slices(campaign, "accuracy")[0].estimate
     assert error.value == pytest.approx(1 - (accuracy.value or 0))
     assert (error.low, error.high) == pytest.approx((1 - accuracy.high, 1 - accuracy.low))
@@ -42,12 +44,17 @@ def test_the_estimates_of_slices_add_up_to_that_of_the_pool(tmp_path: Path) -> N
     assert mean == pytest.approx(whole.estimate.value)
 
 
-def test_the_predictor_makes_the_intervals_of_slices_narrower(tmp_path: Path) -> None:
+def test_the_predictor_makes_the_intervals_of_slices_narrower(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     widths = {}
-    for slice_columns in (["country"], ["country", "number"]):  # the second has 40 more slices
-        table = POOL.append_column("number", pa.array([str(at % 40) for at in range(300)]))
-        more = {**ADAPTIVE, "slices": slice_columns}
-        campaign = begun(tmp_path / f"{len(slice_columns)}.db", table, **more)
+    for versions in (VERSIONS, replace(VERSIONS, predictor=1)):
+        with monkeypatch.context() as patched:
+            patched.setattr(create, "VERSIONS", versions)
+            # More slices than the first predictor was kept for.
+            table = POOL.append_column("number", pa.array([str(at % 40) for at in range(300)]))
+            more = {**ADAPTIVE, "slices": ["country", "number"]}
+            campaign = begun(tmp_path / f"{versions.predictor}.db", table, **more)
         for _ in range(6):
             label(campaign, 10, TRUTH)
         found = [one.estimate for one in slices(campaign)][:3]
@@ -76,12 +83,14 @@ def test_ratings_of_slices_have_their_own_range(tmp_path: Path) -> None:
         assert figure.estimate.interval == "point"
 
 
-def test_an_unlabelable_item_leaves_the_predictor_out(tmp_path: Path) -> None:
+def test_an_unlabelable_item_keeps_the_predictor(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "a.db", POOL, **ADAPTIVE)
     label(campaign, 50, TRUTH)
     campaign.mark_unlabelable(campaign.ask(1)[0].draw, reason="empty")
     label(campaign, 9, TRUTH)
-    assert {one.estimate.estimator for one in slices(campaign)} == {"lure"}
+    found = [*slices(campaign), campaign.estimate()[0]]
+    assert {one.estimate.estimator for one in found} == {"ramped"}
+    assert campaign.audit() == []
 
 
 def test_a_sample_that_had_labels_keeps_the_predictor(tmp_path: Path) -> None:

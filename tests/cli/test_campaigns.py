@@ -505,14 +505,14 @@ def test_the_status_shows_the_settings_that_count(
     made = levelled(*words, "proven", "--guarantee", "finite")
     assert made.code == 0, made.err
     levelled("create", "plain", "--pool", pool, "--floor", 0.3)
-    both = ("--metric", "error", "--metric", "recall:spam", "--drive", "worst")
+    both = ("--metric", "error", "--metric", "recall:spam", "--drive", "balanced")
     assert levelled("create", "both", "--pool", pool, *both).code == 0
     settings = ("score", "proposal", "floor", "guarantee", "drive", "features")
     for name, values, shown in (
         (spam, [None, None, None, "asymptotic", "first", []], ()),
         ("proven", [None, None, None, "finite", "first", ["f_1"]], ("guarantee", "features")),
         ("plain", ["auto", "proportional", 0.3, "asymptotic", "first", []], settings[:3]),
-        ("both", [None, None, None, "asymptotic", "worst", []], ("drive",)),
+        ("both", [None, None, None, "asymptotic", "balanced", []], ("drive",)),
     ):
         (summary,) = json.loads(levelled("status", name).out)
         assert [summary[one] for one in settings] == values

@@ -111,7 +111,7 @@ def test_lengths_that_only_a_smaller_pool_uses_by_itself_are_told(
 ) -> None:
     texts = [f"a text that is long enough to be measured {n}" for n in range(60)]
     pq.write_table(pa.table({"id": range(60), "pred": ["a", "b"] * 30, "text": texts}), "p.parquet")
-    words = ("--pool", "p.parquet", "--metric", "error", "--seed", "1")
+    words = ("--pool", "p.parquet", "--metric", "error", "--seed", "1", "--budget", "60")
     assert "note:" not in levelled("create", "held", *words).err
     monkeypatch.setenv("LEVELLED_STREAM_ABOVE", "0")
     assert "as in --features length:text" in levelled("create", "large", *words).err

@@ -7,7 +7,7 @@ import pytest
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.metrics.controlled import Columns, Form, controlled_estimate, figure_moments
+from levelled.metrics.controlled import Columns, FigureForm, controlled_estimate, figure_moments
 from levelled.metrics.ratios import Look
 
 N, M, C = 7, 4, 3
@@ -92,12 +92,12 @@ def true_mean(kind: str) -> float:
     return float(parts[0] - parts[1]) if half == 2 else float(parts[0])
 
 
-def form_of(kind: str, share: float = 1.0, known: FloatArray | float = 0.0) -> Form:
+def form_of(kind: str, share: float = 1.0, known: FloatArray | float = 0.0) -> FigureForm:
     table = tables(kind)
     P = len(table) // 2
     D = table[P:, :, 0].mean(axis=1) * share + np.broadcast_to(known, 2 * P)[P:]
     bounds = (-1.0, 1.0) if kind == "difference" else (0.0, 1.0)
-    return Form(np.array([1.0, -1.0][:P]), D, bounds, share, known)
+    return FigureForm(np.array([1.0, -1.0][:P]), D, bounds, share, known)
 
 
 @pytest.mark.parametrize("kind", ["average", "slice", "difference"])
@@ -185,7 +185,7 @@ def test_the_naive_mean_fails_in_the_same_harness() -> None:
 
 def test_a_ratio_has_fiellers_limits_around_its_value() -> None:
     table = tables("recall")
-    form = Form(np.ones(1), np.full(1, np.nan), (0.0, 1.0))
+    form = FigureForm(np.ones(1), np.full(1, np.nan), (0.0, 1.0))
     for _, rows, before, proposals in every_path(frozen=False):
         columns, draws = columns_of(table, rows, before, proposals)
         est = controlled_estimate(
@@ -203,7 +203,7 @@ def test_limits_scale_with_losses_that_have_no_bound(scale: float) -> None:
     columns = Columns(
         values, zeros, zeros, np.tile(np.diag([scale**2, 0.0]), (4, 1, 1)), zeros, values[..., None]
     )
-    form = Form(np.ones(1), np.ones(1), (0.0, np.inf), counts_errors=False)
+    form = FigureForm(np.ones(1), np.ones(1), (0.0, np.inf), counts_errors=False)
     look = Look(Draws(np.array(rows), q, N, design={"max_weight": np.ones(4)}), 0.95, "auto")
     est = controlled_estimate(columns, form, look, (0.0, np.inf), np.ones(4, bool), "label")
     assert est.interval == "log_t"

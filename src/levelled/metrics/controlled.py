@@ -77,7 +77,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class FigureForm:
     """How columns make a figure: the coefficient c_p of each part, and what is known beforehand.
 
     `denominators` [P] are pool means of D that are known, else NaN. `share` is the share of the
@@ -129,7 +129,7 @@ class FigureMoments:
         return t_quantile(self.nu + PRIOR_DF, (1 + level) / 2)
 
 
-def figure_moments(columns: Columns, form: Form, look: Look) -> FigureMoments:
+def figure_moments(columns: Columns, form: FigureForm, look: Look) -> FigureMoments:
     """The figure, its slopes and its variances from draws with design."""
     draws, P = look.draws, len(form.coefficients)
     u, N = ramped_shares_of(draws), draws.pool_size
@@ -184,7 +184,7 @@ def figure_moments(columns: Columns, form: Form, look: Look) -> FigureMoments:
 
 
 def controlled_estimate(
-    columns: Columns, form: Form, look: Look, possible: Limits, units: BoolArray, what: str
+    columns: Columns, form: FigureForm, look: Look, possible: Limits, units: BoolArray, what: str
 ) -> Estimate:
     """The estimate of a figure whose columns are predicted.
 
@@ -232,7 +232,7 @@ def _watched_quantile(found: FigureMoments, look: Look) -> FloatArray:
     return t_quantile(found.nu + PRIOR_DF, float(ndtr(boundary(M, N, look.level))))
 
 
-def score_limits(value: float, sd: float, t: float, form: Form) -> tuple[str, Limits | None]:
+def score_limits(value: float, sd: float, t: float, form: FigureForm) -> tuple[str, Limits | None]:
     """The name and the limits of the interval for a number of labels fixed beforehand."""
     low, high = form.bounds
     if len(form.coefficients) == 1 and np.isfinite(low):
@@ -262,7 +262,7 @@ class RandomLabels:
     n_other: int
     """Labels whose influence is not the most common one."""
     pool_size: int
-    form: Form
+    form: FigureForm
 
     def limits(self, n: float, level: float) -> Limits:
         """The limits after n labels."""

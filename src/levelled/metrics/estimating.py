@@ -15,7 +15,7 @@ from levelled.estimators.intervals.limits import UNBOUNDED
 from levelled.estimators.record import Estimate
 from levelled.labels import ItemValues, class_texts
 from levelled.metrics.classification import mean_estimate
-from levelled.metrics.controlled import Columns, Form, controlled_estimate
+from levelled.metrics.controlled import Columns, FigureForm, controlled_estimate
 from levelled.metrics.named import Metric, parse_metric
 from levelled.metrics.ratios import Limits, Look, ratio_estimate, scaled
 from levelled.predictions import PoolPredictions
@@ -106,7 +106,7 @@ def _controlled(
     """The estimate with the controls of a predictor of the label."""
     P = len(metric.parts)
     bounds = metric.possible if metric.kind == "average" else (0.0, 1.0)
-    form = Form(np.full(P, 1 / P), means, bounds, counts_errors=bool(np.isfinite(bounds[1])))
+    form = FigureForm(np.full(P, 1 / P), means, bounds, counts_errors=bool(np.isfinite(bounds[1])))
     units = np.asarray((columns.values[P:] > 0).any(axis=0))
     return controlled_estimate(columns, form, look, possible, units, what)
 

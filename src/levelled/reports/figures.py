@@ -40,7 +40,8 @@ class Figures(list[Figure]):
     ... )
     >>> one = Figure("error", "", None, est, n_labels=300, n_settled=300, n_pending=0)
     >>> print(Figures([one], "reviews"))
-    reviews: 300 labels, 300 draws settled; 95% confidence, valid however often you look
+    reviews: 300 labels, 300 draws settled; 95% confidence, valid however often you
+    look
     <BLANKLINE>
       metric    value           interval              random labels
      ───────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""What an adaptive campaign learns: errors, from which ratios and other losses follow."""
+"""What an adaptive campaign learns: labels, from which every figure follows."""
 
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from campaigns.simulated import begun, label, spam
+from campaigns.simulated import begun, label, numbers, spam
 from campaigns.test_audit import tamper
 from levelled.campaigns import Campaign, load_campaign
-from levelled.campaigns.drawing.drawing import driver_of
-from levelled.campaigns.settings import CampaignSettings
+from levelled.campaigns.drawing.drawing import driver_of, drives_of
+from levelled.campaigns.drawing.learner import learner_of
+from levelled.campaigns.settings import CampaignSettings, Versions
 from levelled.errors import LevelledError
 from levelled.metrics.comparison import Figure
 from levelled.metrics.predicted import COLUMNS
@@ -33,65 +34,74 @@ def figures(campaign: Campaign) -> dict[tuple[str, str | None], Figure]:
     return {(one.metric, one.slice): one for one in campaign.estimate()}
 
 
-def test_ratios_of_the_class_use_the_predictor_and_so_do_errors(tmp_path: Path) -> None:
+def test_ratios_of_every_class_use_the_predictor_and_so_do_errors(tmp_path: Path) -> None:
     table, truth = mail(400)
     metrics = ["f1:spam", "recall:spam", "precision:spam", "error", "f1:ham"]
     campaign = begun(tmp_path / "spam.db", table, metrics, kind="adaptive", budget=60, looks=1)
     label(campaign, 60, truth)
     found = figures(campaign)
     by = {name: found[name, None].estimate.estimator for name in metrics}
-    assert by == dict.fromkeys(metrics[:4], "ramped") | {"f1:ham": "lure"}
-    assert set(COLUMNS) <= campaign.state.draws[0].design.keys()
+    assert by == dict.fromkeys(metrics, "ramped")
+    assert not {*COLUMNS, "control"} & campaign.state.draws[0].design.keys()
     assert campaign.audit() == []
 
 
-def test_a_ratio_that_comes_second_uses_the_predictor_of_errors(tmp_path: Path) -> None:
+def test_a_ratio_that_comes_second_uses_the_predictor(tmp_path: Path) -> None:
     table, truth = spam(300)
     campaign = begun(tmp_path / "spam.db", table, ["error", "f1:spam"], kind="adaptive", budget=50)
     label(campaign, 50, truth)
     assert figures(campaign)["f1:spam", None].estimate.estimator == "ramped"
 
 
-def test_where_a_class_is_counted_its_ratios_use_its_own_chance(tmp_path: Path) -> None:
+def test_where_a_class_is_counted_the_ratios_of_all_use_the_predictor(tmp_path: Path) -> None:
     table, truth = spam(300)
     metrics = ["share:spam", "f1:spam", "f1:ham"]
     campaign = begun(tmp_path / "spam.db", table, metrics, kind="adaptive", budget=40, looks=1)
     label(campaign, 40, truth)
     found = figures(campaign)
     by = [found[name, None].estimate.estimator for name in metrics]
-    assert by == ["ramped", "ramped", "lure"]
-    assert set(COLUMNS) <= campaign.state.draws[0].design.keys()
+    assert by == ["ramped"] * 3
+    design = campaign.state.draws[0].design.keys()
+    assert {"control", "control_left", "predicted_variance", "predicted_skew"} <= design
+    assert not {*COLUMNS} & design
     assert campaign.audit() == []
 
 
-def test_slices_and_unlabelable_items_leave_the_plain_ratio(tmp_path: Path) -> None:
+def test_slices_and_unlabelable_items_keep_the_predictor(tmp_path: Path) -> None:
     table, truth = spam(300)
     campaign = begun(
         tmp_path / "spam.db", table, "f1:spam", kind="adaptive", looks=0, slices=["country"]
     )
     label(campaign, 40, truth)
     found = figures(campaign)
-    assert found["f1:spam", None].estimate.estimator == "ramped"
-    assert found["f1:spam", "country=de"].estimate.estimator == "lure"
+    assert {one.estimate.estimator for one in found.values()} == {"ramped"}
     campaign.mark_unlabelable(campaign.ask(1)[0].draw, reason="empty")
-    assert figures(campaign)["f1:spam", None].estimate.estimator == "lure"
+    found = figures(campaign)
+    assert {one.estimate.estimator for one in found.values()} == {"ramped"}
+    assert found["f1:spam", None].unlabelable > 0
 
 
-def test_the_chance_of_the_class_follows_from_the_chance_of_an_error(tmp_path: Path) -> None:
+def test_the_control_of_an_error_is_the_chance_of_all_other_labels(tmp_path: Path) -> None:
     table, truth = mail(200)
-    campaign = begun(tmp_path / "spam.db", table, "recall:spam", kind="adaptive", budget=30)
+    campaign = begun(
+        tmp_path / "spam.db", table, ["error", "share:spam"], kind="adaptive", budget=30
+    )
     label(campaign, 30, truth)
-    for item in campaign.state.draws:
-        error, chance = item.design["control"], item.design["positive_chance"]
-        ham, news, of_spam = item.proba[""]
-        if item.pred[""] == "spam":
-            assert chance == pytest.approx(1 - error)
-        else:
-            other = news if item.pred[""] == "ham" else ham
-            assert chance == pytest.approx(error * of_spam / (of_spam + other), abs=1e-5)
+    learner = learner_of(campaign.pool(), campaign.settings)
+    ends = [*(one.first for one in campaign.state.rounds[1:]), len(campaign.state.draws) + 1]
+    for begun_, end in zip(campaign.state.rounds, ends, strict=True):
+        assert begun_.predictor is not None
+        items = campaign.state.draws[begun_.first - 1 : end - 1]
+        run = learner.at(np.array([item.row for item in items]))
+        chance = learner.chances(learner.restore(begun_.predictor), run).chance
+        np.testing.assert_allclose(chance.sum(axis=1), 1, atol=1e-6)
+        places = [learner.classes.index(str(item.pred[""])) for item in items]
+        error = 1 - chance[np.arange(len(items)), places]
+        control = [item.design["control"] for item in items]
+        np.testing.assert_allclose(control, error, rtol=1e-4, atol=1e-6)
 
 
-def test_a_rating_follows_from_the_chance_that_the_predicted_one_is_wrong(tmp_path: Path) -> None:
+def test_a_rating_is_expected_from_the_chance_of_each(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     proba = rng.dirichlet([0.5, 0.5, 0.5], 200)
     stars = np.array([1.0, 2.0, 5.0])
@@ -100,11 +110,14 @@ def test_a_rating_follows_from_the_chance_that_the_predicted_one_is_wrong(tmp_pa
     truth = {i: float(rng.choice(stars, p=row)) for i, row in enumerate(proba)}
     campaign = begun(tmp_path / "spam.db", table, "mean:1:5", kind="adaptive", budget=40, looks=1)
     label(campaign, 40, truth)
-    for item in campaign.state.draws:
-        at = int(np.argmax(proba[item.row]))
-        others = np.delete(stars, at) @ np.delete(proba[item.row], at) / (1 - proba[item.row, at])
-        error = (item.design["control"] - stars[at]) / (others - stars[at])
-        assert -1e-4 < error < 1 + 1e-4
+    learner, first = learner_of(campaign.pool(), campaign.settings), campaign.state.rounds[0]
+    assert first.predictor is not None
+    items = campaign.state.draws[:10]
+    run = learner.at(np.array([item.row for item in items]))
+    chance = learner.chances(learner.restore(first.predictor), run).chance
+    control = [item.design["control"] for item in items]
+    np.testing.assert_allclose(control, chance @ stars, rtol=1e-5)
+    assert all(1 <= item.design["control"] <= 5 for item in campaign.state.draws)
     assert figures(campaign)["mean:1:5", None].estimate.estimator == "ramped"
     assert campaign.audit() == []
 
@@ -120,6 +133,7 @@ def test_the_spread_of_a_loss_includes_that_between_the_wrong_classes() -> None:
         pool_size=3,
         seed=0,
         kind="adaptive",
+        versions=Versions(),
     )
     driver = driver_of(open_pool(table), settings)
     np.testing.assert_allclose(driver.first.base, 0)
@@ -145,66 +159,93 @@ def test_once_all_is_labelled_every_ratio_is_that_of_the_pool(tmp_path: Path) ->
     assert found["f1:spam", None].estimate.interval == "point"
 
 
-class TestDrivingTheWorst:
+class TestDrivingSeveral:
     METRICS = ("error", "recall:spam", "f1:ham", "brier")
 
-    def test_each_round_records_the_share_of_each_metric(self, tmp_path: Path) -> None:
+    def test_each_round_records_the_slopes_of_each_metric(self, tmp_path: Path) -> None:
         table, truth = mail(400)
-        path, settings = tmp_path / "spam.db", {"kind": "auto", "budget": 60, "drive": "worst"}
+        path, settings = tmp_path / "spam.db", {"kind": "auto", "budget": 60, "drive": "balanced"}
         campaign = begun(path, table, self.METRICS, **settings)
         for _ in range(3):
             label(campaign, 20, truth)
-        rounds = campaign.state.rounds
-        assert [len(one.shares) for one in rounds] == [4] * 3
-        assert [sum(one.shares) for one in rounds] == pytest.approx([1] * 3)
-        assert rounds[0].shares != rounds[-1].shares
+        drives = [(one.predictor or {})["drive"] for one in campaign.state.rounds]
+        assert [len(one) for one in drives] == [4] * 3
+        for error, recall, f1, brier in drives:
+            assert error[1] == brier[1] == 0
+            assert -1 < recall[1] / recall[0] < 0
+            assert -1 < f1[1] / f1[0] < 0
+        assert drives[0] != drives[-1]
+        assert not any(one.shares for one in campaign.state.rounds)
         assert campaign.audit() == []
 
-    def test_other_items_are_drawn_than_for_the_first(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("drive", ["balanced", "recall:spam", "f1:ham,brier"])
+    def test_other_items_are_drawn_than_for_the_first(self, tmp_path: Path, drive: str) -> None:
         table, _ = mail(400)
-        drawn = {
-            drive: begun(
-                tmp_path / f"{drive}.db", table, self.METRICS, kind="adaptive", drive=drive
-            ).ask(10)
-            for drive in ("first", "worst")
-        }
-        assert [one.id for one in drawn["first"]] != [one.id for one in drawn["worst"]]
+        first, other = (
+            begun(tmp_path / f"{at}.db", table, self.METRICS, kind="adaptive", drive=one).ask(10)
+            for at, one in enumerate(("first", drive))
+        )
+        assert [one.id for one in first] != [one.id for one in other]
 
-    def test_a_tampered_share_is_found(self, tmp_path: Path) -> None:
+    def test_metrics_that_are_named_are_served(self, tmp_path: Path) -> None:
+        table, truth = mail(200)
+        drive = "recall:spam,brier"
+        campaign = begun(tmp_path / "a.db", table, self.METRICS, kind="adaptive", drive=drive)
+        label(campaign, 12, truth)
+        assert [one.of for one in drives_of(campaign.settings)] == ["recall:spam", "brier"]
+        assert all(len((one.predictor or {})["drive"]) == 2 for one in campaign.state.rounds)
+        assert campaign.audit() == []
+
+    def test_a_tampered_slope_is_found(self, tmp_path: Path) -> None:
         table, truth = mail(200)
         pq.write_table(table, tmp_path / "pool.parquet")
         path = tmp_path / "spam.db"
         pool = str(tmp_path / "pool.parquet")
-        campaign = begun(path, pool, self.METRICS, kind="adaptive", drive="worst")
+        campaign = begun(path, pool, self.METRICS, kind="adaptive", drive="balanced")
         label(campaign, 12, truth)
 
         def shift(event: dict[str, Any]) -> None:
-            event["shares"] = event["shares"][::-1]
+            event["predictor"]["drive"][1][1] *= 1.01
 
         tamper(path, shift, "round", chain=True)
-        assert load_campaign("spam", storage=path).audit()
+        assert "predictor.drive.1.1" in load_campaign("spam", storage=path).audit()[0]
 
     @pytest.mark.parametrize(
         ("metrics", "settings", "why"),
         [
-            (["error"], {}, r"error.*only"),
+            (["error", "f1:spam"], {"drive": "worst"}, "is now called balanced"),
             (["error", "f1:spam"], {"kind": "static"}, "static"),
             (["error", "f1:spam"], {"kind": "uniform"}, "uniform"),
             (["error", "f1:spam"], {"kind": "auto", "floor": 0.3}, "static"),
-            (["error", "share:spam"], {}, "share:spam does not"),
-            (["error", "f1:spam"], {"drive": "best"}, "drive"),
+            (["error", "f1:spam"], {"kind": "static", "drive": "f1:spam"}, "static"),
+            (["error", "f1:spam"], {"drive": "best"}, r"'best'.*error, f1:spam"),
+            (["error", "f1:spam"], {"drive": "error,brier"}, r"'brier'.*no metric"),
         ],
     )
-    def test_metrics_that_cannot_be_balanced_are_refused(
+    def test_draws_that_cannot_serve_metrics_are_refused(
         self, tmp_path: Path, metrics: list[str], settings: dict[str, object], why: str
     ) -> None:
         table, _ = spam(50)
-        given = {"kind": "adaptive", "drive": "worst", **settings}
+        given = {"kind": "adaptive", "drive": "balanced", **settings}
         with pytest.raises(LevelledError, match=why) as refused:
             begun(tmp_path / "spam.db", table, metrics, **given)
         assert "\n" not in str(refused.value)
 
-    def test_a_pool_of_predicted_numbers_is_refused(self, tmp_path: Path) -> None:
-        table = pa.table({"id": range(30), "pred": [0, 1] * 15, "f_1": [*map(float, range(30))]})
-        with pytest.raises(LevelledError, match="predicts numbers"):
-            begun(tmp_path / "a.db", table, ["error", "f1:1"], kind="adaptive", drive="worst")
+    @pytest.mark.parametrize("metrics", [["error"], ["error", "share:spam"]])
+    def test_one_metric_and_shares_can_be_balanced(
+        self, tmp_path: Path, metrics: list[str]
+    ) -> None:
+        table, truth = spam(100)
+        campaign = begun(tmp_path / "a.db", table, metrics, kind="adaptive", drive="balanced")
+        label(campaign, 20, truth)
+        assert {one.estimate.estimator for one in campaign.estimate()} == {"ramped"}
+        assert campaign.audit() == []
+
+    def test_numbers_can_be_balanced(self, tmp_path: Path) -> None:
+        size = np.random.default_rng(2).random(100).tolist()
+        table, truth = numbers(100, f_size=size)
+        metrics = ["mse", "mae"]
+        campaign = begun(tmp_path / "a.db", table, metrics, kind="adaptive", drive="balanced")
+        label(campaign, 20, truth)
+        assert [len((one.predictor or {})["drive"]) for one in campaign.state.rounds] == [2]
+        assert campaign.audit() == []

@@ -144,7 +144,7 @@ def _chances() -> dict[str, float]:
 def test_claims_neither_change_figures_nor_anything_stored(tmp_path: Path) -> None:
     campaign, _ = gated(tmp_path, 40, ["error", "f1:spam"], budget=80, kind="adaptive")
     before, stored = campaign.estimate(), (tmp_path / "g.db").read_bytes()
-    again = lv.load_campaign("spam", storage=tmp_path / "g.db")
+    again = lv.load_campaign("spam", storage=tmp_path / "g.db", pool=campaign.pool().table)
     for level in (0.8, 0.95, 0.99):
         for one in (campaign, again):
             one.gate(at_least=0.1, level=level)

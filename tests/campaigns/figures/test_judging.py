@@ -182,6 +182,8 @@ def test_ratings_with_an_item_that_cannot_be_labelled_have_no_correlation(tmp_pa
     campaign = rated(tmp_path)
     (ask,) = campaign.ask(1, owner="ann")
     campaign.mark_unlabelable(ask.draw, reason="empty", owner="ann")
+    for one in campaign.ask(19, owner="ann"):  # up to the next look
+        campaign.tell(one.draw, 1 + int(one.id) % 5, owner="ann")
     report = campaign.judge()
     assert report.figures["bias"].value is not None
     assert report.figures["correlation"].value is None

@@ -3,23 +3,13 @@
 from dataclasses import replace
 from functools import partial
 
-from levelled.campaigns.figures.figures import (
-    Subject,
-    estimate_figures,
-    read_once,
-    subject_of,
-    watch_subject,
-)
+from levelled.campaigns.figures.figures import estimate_figures, read_figure, subject_of
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
-from levelled.estimators import Estimate
 from levelled.metrics.comparison import Comparison, Figure
 from levelled.metrics.named import Metric
-from levelled.metrics.ratios import scaled
-
-_USED_UP = "all planned looks are used up: later labels do not change this comparison"
 
 
 def compare_models(
@@ -146,31 +136,9 @@ def compare_subjects(
     return Comparison(
         shown_model(settings, model),
         shown_model(settings, against),
-        _difference(base, subject),
+        read_figure(base, subject).shown,
         metric=metric.name,
         slice=subject.slice,
         in_points=metric.bounds == (0.0, 1.0),
         higher_is_better=bool(metric.higher_is_better),
     )
-
-
-def _difference(base: SettledDraws, subject: Subject) -> Estimate:
-    """The difference of a metric, valid like the figures of the campaign.
-
-    It is read at the last planned look, from exactly the draws of that look. Where there is none
-    yet, it is read by betting, which is valid however often one looks.
-    """
-    settings = base.state.settings
-    look = settings.last_look(len(base))
-    if look is None:
-        est = watch_subject(base, subject)
-    else:
-        est = read_once(base, subject, settings.level, "none")
-    if look is not None and est.interval != "point":
-        est = read_once(base.first(look.n), subject, look.level, "auto")
-        est = est if est.value is None else replace(est, interval="looks")
-        if len(base) > settings.looks[-1].n:
-            est = replace(est, warnings=(*est.warnings, _USED_UP))
-    if subject.metric.complemented:
-        est = scaled(est, -1.0)
-    return replace(est, level=settings.level)

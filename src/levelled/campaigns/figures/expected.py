@@ -125,7 +125,7 @@ class Expectations:
     sums: dict[str, StretchSums] = field(default_factory=dict)
     drawn: dict[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     attached: dict[object, PossibleLabels] = field(default_factory=dict)
-    shrunk: dict[object, tuple[FloatArray, float]] = field(default_factory=dict)
+    shrunk: dict[object, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
 
     def to_plain(self) -> tuple[dict[str, list[str]], dict[str, FloatArray]]:
         """Names and arrays for a snapshot."""
@@ -200,7 +200,7 @@ class Expectations:
             tables, chance = self._family_tables(base, family, stretch, run, chances)
             constant, trust = self.shrunk[family, value, stretch.key]
             mean = np.einsum("nj,knj->kn", chance, tables)
-            g = (constant[:, None] + trust * mean) * inside
+            g = (constant[:, None] + trust[:, None] * mean) * inside
             yield stretch, np.delete(g, stretch.taken, axis=1)
 
     def _values(self, base: SettledDraws, family: Family, value: str | None) -> FloatArray:
@@ -430,7 +430,7 @@ def _shrink(
     inside_before: BoolArray,
     sums: StretchSums,
     place: int,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """The control of the drawn items, its sum over the items left, and the spread it leaves.
 
     With them the constant part of the control, and the factor lambda of the rest.
@@ -444,36 +444,38 @@ def _shrink(
     """
     squares, products = sums.squares[..., place], sums.products[..., place]
     if stretch.follows:
-        return mean, sums.left[:, place], squares - products, np.zeros(len(values)), 1.0
+        zeros = np.zeros(len(values))
+        return mean, sums.left[:, place], squares - products, zeros, zeros + 1
     before, K = slice(0, stretch.first - 1), len(values)
     P, n_left = K // 2, max(sums.count[place], 1.0)
     average = sums.left[:, place] / n_left
     weights = ranked_weights(base.draws.probability, base.draws.pool_size)[before]
     labels = values[:, before]
     count = float(weights @ inside_before)
-    t, trust = average, 0.0
+    t, trust = average, np.zeros(K)
     if count > 0:
         t = labels @ weights / count
         A, D = t[:P], t[P:]
         theta = np.where(D > 0, A / np.where(D > 0, D, 1), 0.0)
-        reach = 0.0
+        reach = np.zeros(P)
         for tables in possible[:-1]:
             psi = tables[:P] - theta[:, None, None] * tables[P:]
-            reach = max(reach, float(np.ptp(psi, axis=2).max(initial=0.0)))
+            reach = np.maximum(reach, np.ptp(psi, axis=2).max(axis=1, initial=0.0))
         change = (values - likely)[:, before]
-        surprise = np.abs(change[:P] - theta[:, None] * change[P:]).max(axis=0)
-        e = float(surprise.sum()) / reach if reach > 0 else 0.0
-        trust = e / (e + _HALF_TRUSTED)
-    g = (t - trust * average)[:, None] * inside + trust * mean
-    start = (t - trust * average) * sums.count[place] + trust * sums.left[:, place]
+        surprise = np.abs(change[:P] - theta[:, None] * change[P:]).sum(axis=1)
+        # Each part by itself, so that a difference is that of the two figures.
+        e = np.where(reach > 0, surprise / np.where(reach > 0, reach, 1), 0.0)
+        trust = np.tile(e / (e + _HALF_TRUSTED), 2)
     # a - g = (a - E[a]) + (1 - trust) E[a] - s, s the constant part of g
     s, rest = t - trust * average, 1 - trust
-    single = np.outer(sums.singles[:, place], s)
+    g = s[:, None] * inside + trust[:, None] * mean
+    start = s * sums.count[place] + trust * sums.left[:, place]
+    single = np.outer(rest * sums.singles[:, place], s)
     residual = (
         squares
         - products
-        + rest**2 * products
-        - rest * (single + single.T)
+        + np.outer(rest, rest) * products
+        - (single + single.T)
         + np.outer(s, s) * sums.inverse[place]
     )
     return g, start, residual, s, trust

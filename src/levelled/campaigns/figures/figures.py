@@ -35,7 +35,7 @@ from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
 from levelled.metrics.comparison import Figure, ratio_difference
-from levelled.metrics.controlled import Columns, Form, controlled_estimate, figure_moments
+from levelled.metrics.controlled import Columns, FigureForm, controlled_estimate, figure_moments
 from levelled.metrics.named import ERROR, Metric, own_module
 from levelled.metrics.predicted import (
     COLUMNS,
@@ -262,7 +262,7 @@ def _what(subject: Subject) -> str:
     return "label" if subject.column is None else "label of this slice"
 
 
-def _form(base: SettledDraws, subject: Subject) -> tuple[Form, FloatArray]:
+def _form(base: SettledDraws, subject: Subject) -> tuple[FigureForm, FloatArray]:
     """How the columns make the figure, and sums of items that became known between draws."""
     state, N, parts = base.state, base.state.settings.pool_size, subject.metric.parts
     signs = np.array([1.0, -1.0][: len(subject.models)])
@@ -280,7 +280,7 @@ def _form(base: SettledDraws, subject: Subject) -> tuple[Form, FloatArray]:
     known, first = np.stack([*above, *below]), base.known_first
     later = first > 0
     given = GivenValues(first[later], known[:, later]).before(len(base))
-    form = Form(
+    form = FigureForm(
         coefficients,
         exact,
         (0.0, 1.0) if subject.is_ratio else subject.bounds,
@@ -796,8 +796,12 @@ def read_figure(base: SettledDraws, subject: Subject) -> FigureReading:
     latest = est = replace(watch_subject(base, subject), level=settings.level)
     if look is not None:
         est, at_look = _at_look(base, subject, look, latest)
-    est, latest = metric.from_losses(est), metric.from_losses(latest)
-    at_look = None if at_look is None else float(metric.link(at_look))
+    if subject.against is not None:
+        est, latest = est.scaled(metric.slope), latest.scaled(metric.slope)
+        at_look = None if at_look is None else metric.slope * at_look
+    else:
+        est, latest = metric.from_losses(est), metric.from_losses(latest)
+        at_look = None if at_look is None else float(metric.link(at_look))
     return FigureReading(est, latest, look, at_look)
 
 
@@ -840,13 +844,14 @@ def _at_look(
         limits = cut_limits((low, high), (latest.low, latest.high))
         low, high = float(limits[0]), float(limits[1])
     if not low <= value <= high:
-        newest = float(subject.metric.link(value))
+        link = subject.metric.link if subject.against is None else np.asarray
+        newest = float(link(value))
         warnings = (*warnings, _MOVED.format(value=newest))
         value = min(max(value, low), high)
     if len(base) > settings.looks[-1].n:
         warnings = (*warnings, _USED_UP if settings.shares.betting else _ONCE)
     est = replace(est, value=value, low=low, high=high, interval="looks", warnings=warnings)
-    return replace(est, level=latest.level), at_look
+    return replace(est, level=latest.level, n_labels=latest.n_labels), at_look
 
 
 def _pending_limits(
