@@ -248,6 +248,7 @@ class MissingMetric:
     needs = "pred"
     label_kind = None
     positive = None
+    is_share = is_mean = False
 
     def __init__(self, name: str, because: InputError) -> None:
         self.name = name

@@ -213,7 +213,7 @@ class TestDrivingSeveral:
     @pytest.mark.parametrize(
         ("metrics", "settings", "why"),
         [
-            (["error", "f1:spam"], {"drive": "worst"}, "is now called balanced"),
+            (["error", "f1:spam"], {"drive": "worst"}, "balanced"),
             (["error", "f1:spam"], {"kind": "static"}, "static"),
             (["error", "f1:spam"], {"kind": "uniform"}, "uniform"),
             (["error", "f1:spam"], {"kind": "auto", "floor": 0.3}, "static"),

@@ -24,6 +24,7 @@ from levelled.campaigns.figures.settled import (
     settled_draws,
 )
 from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.settings import MissingMetric
 from levelled.errors import CampaignError, InputError
 from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals import hedged
@@ -234,7 +235,9 @@ def _columns(base: SettledDraws, subject: Subject) -> Columns:
 def is_learnt(base: SettledDraws) -> bool:
     """True if a predictor of the label serves every figure of a campaign."""
     settings = base.state.settings
-    return settings.versions.predictor > 1 and bool(settings.models)
+    # The draws follow the first metric, whose code may not be approved here.
+    is_known = not isinstance(settings.metrics[0], MissingMetric)
+    return settings.versions.predictor > 1 and is_known
 
 
 def _read_predicted(base: SettledDraws, subject: Subject, level: float, interval: str) -> Estimate:
@@ -691,7 +694,8 @@ def subject_of(
     settings = state.settings
     metric = metric.of_pool(state.pred_counts(model), settings.label_classes or None)
     of_first = metric.needs == "label" or model == settings.models[0]
-    has_control = of_first and against is None and is_predicted(metric, settings)
+    is_known = not isinstance(settings.metrics[0], MissingMetric)
+    has_control = of_first and against is None and is_known and is_predicted(metric, settings)
     N = settings.pool_size if column is None else settings.slice_counts[column][str(value)]
     return Subject(metric, has_control, model, N, column, value, against=against)
 
@@ -844,8 +848,8 @@ def _at_look(
         limits = cut_limits((low, high), (latest.low, latest.high))
         low, high = float(limits[0]), float(limits[1])
     if not low <= value <= high:
-        link = subject.metric.link if subject.against is None else np.asarray
-        newest = float(link(value))
+        metric = subject.metric
+        newest = float(metric.link(value)) if subject.against is None else metric.slope * value
         warnings = (*warnings, _MOVED.format(value=newest))
         value = min(max(value, low), high)
     if len(base) > settings.looks[-1].n:
