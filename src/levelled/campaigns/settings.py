@@ -254,6 +254,10 @@ class MissingMetric:
         self.name = name
         self._because = because
 
+    def is_called(self, name: str) -> bool:
+        """True for its name."""
+        return name == self.name
+
     def __getattr__(self, attribute: str) -> object:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
