@@ -58,7 +58,7 @@ def test_everything_in_the_record_is_on_the_page() -> None:
         "Amended answers",
         "ham",
         "ab12",
-        "about 310 random labels",
+        "about 310 for this width",
         "It rests on 300 labels",
         "width of 0.1 is reached",
     ):
