@@ -36,12 +36,11 @@ class Figures(list[Figure]):
 
     >>> from levelled.estimators import Estimate
     >>> est = Estimate(
-    ...     0.12, 0.08, 0.17, 0.95, 0.02, 300, 5000, 280.0, 2.0, "lure", "betting", worth=380.0
+    ...     0.12, 0.08, 0.17, 0.95, 0.02, 60, 5000, 55.0, 2.0, "lure", "betting", worth=380.0
     ... )
-    >>> one = Figure("error", "", None, est, n_labels=300, n_settled=300, n_pending=0)
-    >>> print(Figures([one], "reviews"))
-    reviews: 300 labels, 300 draws settled; 95% confidence, valid however often you
-    look
+    >>> one = Figure("error", "", None, est, n_labels=60, n_settled=60, n_pending=0)
+    >>> print(Figures([one], "mail"))
+    mail: 60 labels, 60 draws settled; 95% confidence, valid however often you look
     <BLANKLINE>
       metric    value           interval              random labels
      ───────────────────────────────────────────────────────────────

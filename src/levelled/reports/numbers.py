@@ -67,7 +67,9 @@ def figure_notes(figure: Figure, number: Callable[[float], str] | None = None) -
     write, est, notes = number or _number, figure.estimate, []
     if figure.look is not None:
         at_look = figure.value_at_look
-        was = "" if at_look is None else f", where the value was {write(at_look)}"
+        was = ""
+        if at_look is not None and figure.look < figure.n_settled:
+            was = f", where the value was {write(at_look)}"
         notes.append(f"the interval is that of the planned look after {figure.look} draws{was}")
     elif figure.n_looks:
         notes.append("no planned look is reached yet")

@@ -173,6 +173,7 @@ def plot_history(history: Sequence[Figure], target_width: float | None = None) -
 def draw_figures(figures: Sequence[Figure], axes: Axes = None) -> Axes:
     """Draw each figure as a dot with its interval, and in grey that of as many random labels."""
     if axes is None:
+        optional("matplotlib", extra="plots")
         plt = optional("matplotlib.pyplot", extra="plots")
         _, axes = plt.subplots(figsize=(_WIDTH, 1.1 + 0.3 * len(figures)), layout="constrained")
     for place, one in enumerate(figures):

@@ -83,7 +83,7 @@ function showTiles(settings, first) {
     ["labels", `${settings.n_labels.toLocaleString("en")}${budget}`],
     ["settled draws", first.n_settled.toLocaleString("en")],
     ["wait for a label", settings.n_pending.toLocaleString("en")],
-    ["random labels", randomLabels(first) || "–"],
+    ["random labels for this width", randomLabels(first).replace(" for this width", "") || "–"],
   ];
   if (settings.n_unlabelable) tiles.push(["cannot be labelled", settings.n_unlabelable.toLocaleString("en")]);
   if (settings.closed !== null) tiles.push(["closed", settings.closed]);
