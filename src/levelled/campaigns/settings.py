@@ -230,7 +230,7 @@ class Versions:
 
     predictor: int = 1
     spending: int = 1
-    """How planned looks share the error rate: from 2 on by alpha t^4, with a reserve."""
+    """How planned looks share the error rate: from 2 on by `plan_looks`, with a reserve."""
     interval: int = 1
 
 

@@ -496,13 +496,12 @@ class MultinomialRidge:
     def _left_out_few(
         self, eta: FloatArray, p: FloatArray, residual: FloatArray, hessian: FloatArray
     ) -> FloatArray:
-        inverse, left_out = np.linalg.inv(hessian), np.empty_like(eta)
-        for i, G in enumerate(self.table):  # one table [C, P] of many classes at a time
-            centred = G - p[i] @ G
-            own = self.weights[i] * (centred.T * p[i]) @ centred
-            own *= _guard(np.array([np.sum(inverse * own)]))[0]
-            left_out[i] = eta[i] - G @ np.linalg.solve(hessian - own, G.T @ residual[i])
-        return left_out
+        centred = self.table - p[:, None, :] @ self.table
+        own = (centred * (self.weights[:, None] * p)[:, :, None]).transpose(0, 2, 1) @ centred
+        own *= _guard(np.einsum("ij,mij->m", np.linalg.inv(hessian), own))[:, None, None]
+        gradient = residual[:, None, :] @ self.table
+        steps = np.linalg.solve(hessian - own, gradient.transpose(0, 2, 1))
+        return np.asarray(eta - (self.table @ steps)[:, :, 0])
 
     def _own_covariance(self, factor: tuple[FloatArray, bool]) -> FloatArray:
         """T_i [m, C, C], from blocks of the inverse of the Hessian."""

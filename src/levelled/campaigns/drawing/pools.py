@@ -19,7 +19,13 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import KINDS
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
-from levelled.estimators.intervals.limits import extend_looks, first_plan, plan_looks
+from levelled.estimators.intervals.limits import (
+    BUDGETED,
+    UNPLANNED,
+    extend_looks,
+    first_plan,
+    plan_looks,
+)
 from levelled.labels import Label, class_texts, list_names
 from levelled.looks import PlannedLook
 from levelled.metrics.named import Metric
@@ -430,7 +436,8 @@ def with_looks(settings: CampaignSettings) -> CampaignSettings:
     budget = settings.planned if settings.budget is None else settings.budget
     if not count or budget is None:
         return replace(settings, looks=(), planned=None)
-    looks = plan_looks(min(budget, size), size, count, settings.rate(settings.shares.looks))
+    power = BUDGETED if settings.planned is None else UNPLANNED
+    looks = plan_looks(min(budget, size), size, count, settings.rate(settings.shares.looks), power)
     if settings.planned is None:
         return replace(settings, looks=looks)
     return replace(settings, **doubled_looks(settings, looks, 0))

@@ -440,13 +440,24 @@ _NODES, _REACH, _BEYOND = 192, 9.0, 37.0
 beyond every critical value, whose tail is just above 0 as numbers are."""
 
 
-def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[PlannedLook, ...]:
+BUDGETED, UNPLANNED = 4, 3  # STATISTICS 1.21
+"""The powers of `plan_looks` for a budget that was given, which is where people read, and for one
+that was not: three fifths of the way the interval is 5% narrower than with the other, at the end
+2% wider."""
+
+
+def plan_looks(
+    budget: int, pool_size: int, count: int, alpha: float, power: int = BUDGETED
+) -> tuple[PlannedLook, ...]:
     """Looks at 1/count, 2/count, ... of the budget that together err at most with rate `alpha`.
+
+    Those up to a share t of the information err with alpha t^power: a small one favours the early
+    looks.
 
     >>> [round(look.alpha, 4) for look in plan_looks(500, 10**6, 5, 0.047)]
     [0.0001, 0.0012, 0.0055, 0.0171, 0.0417]
     """
-    return replan_looks((), budget, pool_size, count, alpha)
+    return replan_looks((), budget, pool_size, count, alpha, power=power)
 
 
 def replan_looks(
@@ -457,11 +468,12 @@ def replan_looks(
     alpha: float,
     *,
     n_settled: int = 0,
+    power: int = BUDGETED,
 ) -> tuple[PlannedLook, ...]:
     """Return the looks taken, then looks up to a new budget with what is left of the error rate.
 
-    What the looks taken have spent stays spent, and the rest of alpha t^4 is spread over the new
-    looks. They come after the `n_settled` labels that were seen when the budget was changed.
+    What the looks taken have spent stays spent, and the rest of alpha t^power is spread over the
+    new looks. They come after the `n_settled` labels that were seen when the budget was changed.
 
     Parameters
     ----------
@@ -471,6 +483,7 @@ def replan_looks(
     count : The number of new looks.
     alpha : The rate with which all looks together may err.
     n_settled : The number of labels that have been seen.
+    power : How much of the error rate is kept for the last looks.
 
     >>> first = plan_looks(100, 10**6, 2, 0.047)[:1]
     >>> [look.n for look in replan_looks(first, 300, 10**6, 2, 0.047)]
@@ -484,11 +497,11 @@ def replan_looks(
     path = _Unseen()
     for at, look in zip(t, taken, strict=False):
         path = path.after(at, path.deviations(look.alpha))
-    before = alpha * t[len(taken) - 1] ** 4 if taken else 0.0
+    before = alpha * t[len(taken) - 1] ** power if taken else 0.0
     left, ahead = max(alpha - path.crossed, 0.0), alpha - before
     looks, reached = list(taken), before
     for at, n in zip(t[len(taken) :], sizes, strict=True):
-        spent = alpha * at**4
+        spent = alpha * at**power
         deviations = path.least(at, left * (spent - reached) / ahead)
         path, reached = path.after(at, deviations), spent
         looks.append(PlannedLook(n, _two_tails(deviations)))
