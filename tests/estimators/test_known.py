@@ -8,7 +8,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError, LossError
 from levelled.estimators import Betting, estimate
 from levelled.estimators.moments import GivenValues, estimator_shares
-from levelled.metrics.ratios import Look, Pairs, ratio_estimate
+from levelled.metrics.ratios import Look, Pairs, figure_estimate
 from levelled_studies.exact import every_path
 from paths import POSITIVE, chase_large_losses, expectation
 
@@ -149,11 +149,11 @@ def test_known_items_join_numerator_and_denominator_of_a_ratio() -> None:
     unseen = [(16, [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)])]
     look = Look(draws, 0.95, "auto")
     pairs = Pairs(A, D, unseen, "positive", known=(6.0, 30.0))
-    est = ratio_estimate(pairs, look)
+    est = figure_estimate([pairs], look)
     # 20 items hold 20 x 3/4 = 15 of D and 10 of A, beside 30 and 6 that are known.
     assert est.value == pytest.approx(16 / 45)
     assert est.low <= 16 / 45 <= est.high
-    alone = ratio_estimate(Pairs(A, D, unseen, "positive"), look)
+    alone = figure_estimate([Pairs(A, D, unseen, "positive")], look)
     assert est.high - est.low < alone.high - alone.low
 
 
@@ -161,7 +161,7 @@ def test_a_ratio_known_only_by_labels_without_draws_is_bounded_by_what_is_possib
     draws = Draws(np.array([4, 1]), np.array([0.05, 1 / 19]), pool_size=20)
     unseen = [(18, [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)])]
     pairs = Pairs(np.zeros(2), np.zeros(2), unseen, "positive", known=(6.0, 30.0))
-    est = ratio_estimate(pairs, Look(draws, 0.95, "auto"))
+    est = figure_estimate([pairs], Look(draws, 0.95, "auto"))
     assert est.value == pytest.approx(0.2)
     assert (est.low, est.high) == pytest.approx((6 / 48, 24 / 48))
 

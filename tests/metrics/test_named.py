@@ -12,7 +12,7 @@ import levelled as lv
 from levelled import losses, metrics
 from levelled.errors import InputError, LossError
 from levelled.metrics.named import Metric, fitting_metrics, parse_metric
-from levelled.metrics.ratios import Look, ratio_estimate
+from levelled.metrics.ratios import Look, figure_estimate
 from levelled.predictions import PoolPredictions
 from levelled.sources import open_pool
 from metrics.samples import NAMES, WEIGHTED, everything, mail
@@ -128,7 +128,7 @@ def test_ratios_are_those_of_the_metrics_they_name(name: str, interval: str) -> 
     counts = {c: int(np.sum(pool.pred == c)) for c in NAMES.tolist()}
     metric = parse_metric(f"{name}:spam")
     pairs = metric.pairs(label, pred, 300, counts)
-    found = ratio_estimate(pairs, Look(draws, 0.95, interval))
+    found = figure_estimate([pairs], Look(draws, 0.95, interval))
     named = getattr(metrics, name)
     expected = named(label, pred, draws, positive="spam", pool_pred=pool.pred, interval=interval)
     assert metric.from_losses(found).as_dict() == expected.as_dict()
@@ -143,7 +143,7 @@ def test_a_ratio_that_is_undefined_says_what_is_missing() -> None:
         pairs = parse_metric(f"{name}:spam").pairs(
             ["ham"] * 4, ["ham"] * 4, 20, {"ham": 15, "spam": 5}
         )
-        found = ratio_estimate(pairs, Look(WEIGHTED, 0.95, "auto"))
+        found = figure_estimate([pairs], Look(WEIGHTED, 0.95, "auto"))
         assert found.value is None
         assert f"no {what}" in found.warnings[0]
     assert expected.warnings[0].startswith("no label 'spam'")

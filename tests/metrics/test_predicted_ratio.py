@@ -8,7 +8,7 @@ import pytest
 
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.metrics.classification import outcomes, pairs_of, terms
+from levelled.metrics.named import RATIOS
 from levelled.metrics.predicted import PredictedRatio, predicted_ratio_estimate
 from levelled.metrics.ratios import Look, Pairs
 from levelled.samplers import ClassChance, FrozenProposal
@@ -48,11 +48,11 @@ def with_columns(draws: Draws) -> Draws:
 
 def labelled(ratio: Ratio, draws: Draws) -> tuple[Pairs, BoolArray]:
     y, p = Y[draws.index], P[draws.index]
-    return pairs_of(ratio, "spam", y, p.astype(float), N, int(P.sum())), p
+    return RATIOS[ratio].pairs("spam", y, p.astype(float), N, int(P.sum())), p
 
 
 def whole_pool(ratio: Ratio) -> tuple[float, float]:
-    A, D = terms(ratio, Y, P.astype(float), 1.0)
+    A, D = RATIOS[ratio].columns(Y, P.astype(float), 1.0)
     return float(A.mean()), float(D.mean())
 
 
@@ -112,7 +112,7 @@ def large_pool(seed: int, budget: int = 120, doubt: float = 1.0) -> tuple[Pairs,
     )
     draws = proposal.draw(budget, seed=seed)
     at = draws.index
-    pairs = pairs_of("f1", "spam", y[at], p[at].astype(float), 2000, int(p.sum()))
+    pairs = RATIOS["f1"].pairs("spam", y[at], p[at].astype(float), 2000, int(p.sum()))
     return pairs, p[at], draws
 
 
@@ -159,7 +159,7 @@ def test_without_a_clear_denominator_the_plain_ratio_is_shown_with_a_note() -> N
     pairs = Pairs(
         np.array([1.0, 0, 0]),
         np.array([1.0, 0, 0]),
-        [(0, outcomes("recall", (1.0,), 1.0)), (47, outcomes("recall", (0.0,), 1.0))],
+        [(0, RATIOS["recall"].outcomes((1.0,))), (47, RATIOS["recall"].outcomes((0.0,)))],
         "label 'spam'",
     )
     est = predicted_ratio_estimate(pairs, p[draws.index], Look(draws, 0.95, "auto"))
@@ -171,7 +171,7 @@ def test_before_any_unit_is_seen_the_ratio_is_undefined() -> None:
     h, p = np.full(50, 0.3), np.zeros(50, dtype=bool)
     proposal = FrozenProposal(np.arange(50), 50, np.ones(50), positive=ClassChance(h, p))
     draws = proposal.fixed(np.array([0, 7, 3]))
-    pairs = pairs_of("recall", "spam", np.zeros(3), np.zeros(3), 50, 0)
+    pairs = RATIOS["recall"].pairs("spam", np.zeros(3), np.zeros(3), 50, 0)
     est = predicted_ratio_estimate(pairs, p[draws.index], Look(draws, 0.95, "auto"))
     assert est.value is None
     assert est.interval == "undefined"

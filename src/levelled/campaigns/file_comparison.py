@@ -10,9 +10,9 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import estimate
 from levelled.labels import Id, Label, are_truth_values, match_classes, refuse_mixed_words
-from levelled.metrics.comparison import Comparison, ratio_difference
+from levelled.metrics.comparison import Comparison
 from levelled.metrics.named import Metric, parse_metric
-from levelled.metrics.ratios import Look, scaled
+from levelled.metrics.ratios import Look, figure_estimate
 from levelled.sources import Pool, open_pool, read_answers
 
 
@@ -47,11 +47,11 @@ def compare_files(
         given = match_classes(given, predicted, is_open=not are_truth_values(predicted))
     rows = {one: draws.index, other: other.rows_of(ids)}
     if chosen.kind == "ratio":
-        a, b = (
+        both = [
             chosen.pairs(given, pool.predictions().of(at) or [], len(pool), pool.pred_counts())
             for pool, at in rows.items()
-        )
-        difference = ratio_difference([(a, b)], Look(draws, level, "auto"))
+        ]
+        difference = figure_estimate(both, Look(draws, level, "auto"), signs=(1, -1))
     else:
         loss, loss_b = (_losses(chosen, given, pool, at, one.classes) for pool, at in rows.items())
         low, high = chosen.bounds or (0.0, np.inf)
@@ -61,7 +61,7 @@ def compare_files(
     return Comparison(
         first if name == against else name,
         second if name == against else against,
-        scaled(difference, -1.0) if chosen.complemented else difference,
+        difference.scaled(-1.0) if chosen.complemented else difference,
         metric=chosen.name,
         in_points=chosen.bounds == (0.0, 1.0),
         higher_is_better=bool(chosen.higher_is_better),

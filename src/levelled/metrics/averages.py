@@ -33,9 +33,8 @@ from levelled.metrics.ratios import (
     Look,
     Pairs,
     draws_ratio,
+    figure_estimate,
     make_estimate,
-    ratio_estimate,
-    scaled,
     undefined_estimate,
 )
 
@@ -136,7 +135,7 @@ def accuracy(
         options["control"] = 1 - floats("control", control, ndim=1)
     if control_mean is not None:
         options["control_mean"] = 1 - control_mean
-    return scaled(error(labels, pred, draws, **options), -1.0, 1.0)
+    return error(labels, pred, draws, **options).scaled(-1.0, 1.0)
 
 
 def log_loss(
@@ -405,7 +404,7 @@ def slice_estimate(
         low, high = bounds
         unit = np.clip((losses - low) / (high - low), 0, 1)
         pairs = Pairs.over_part(unit, inside, pool_size, part.draws, "label of this slice")
-        estimate = scaled(ratio_estimate(pairs, part), high - low, low)
+        estimate = figure_estimate([pairs], part).scaled(high - low, low)
     elif part.interval == "betting":
         raise InputError(
             f"interval='betting' needs losses with bounds; these have {bounds}. Declare "

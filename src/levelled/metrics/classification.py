@@ -20,7 +20,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, IntArray, between, choice, same_length
+from levelled._check import IntArray, between, choice, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
@@ -35,23 +35,13 @@ from levelled.labels import (
 )
 from levelled.metrics.named import RATIOS
 from levelled.metrics.ratios import (
-    Limits,
     Look,
     Pairs,
     Unseen,
-    draws_ratio,
-    make_estimate,
-    mean_limits,
-    mean_of_ratios,
-    ratio_estimate,
-    scaled,
+    figure_estimate,
     translate_fixed,
     undefined_estimate,
-    widen_for_excluded,
 )
-
-ClassMetric = str
-"""One of `levelled.metrics.named.RATIOS`."""
 
 
 class ClassOptions(TypedDict, total=False):
@@ -137,6 +127,19 @@ class ClassSample(Look):
             )
         return -1
 
+    def pairs(self, metric: str, positive: Class, beta: float = 1.0) -> Pairs:
+        """Numerators and denominators of the metric with `positive` as the positive class."""
+        choice("metric", metric, tuple(RATIOS))
+        between("beta", beta, 0, 1e6, open_=True)
+        number, N = self.number_of(positive), self.draws.pool_size
+        y, p = ((column == number).astype(np.float64) for column in (self.label, self.pred))
+        predicted = None if self.pool is None else int(np.sum(self.pool == number))
+        return RATIOS[metric].pairs(positive, y, p, N, predicted, beta)
+
+    def estimate(self, metric: str, over: Sequence[Class], beta: float = 1.0) -> Estimate:
+        """The metric of a class, or the plain mean of it over several."""
+        return figure_estimate([self.pairs(metric, name, beta) for name in over], self)
+
 
 def precision(
     labels: ArrayLike,
@@ -160,7 +163,7 @@ def precision(
     >>> precision(labels, pred, draws, positive="spam").value
     0.5
     """
-    return _of_class("precision", ClassSample.of(labels, pred, draws, **options), positive)
+    return ClassSample.of(labels, pred, draws, **options).estimate("precision", [positive])
 
 
 def recall(
@@ -181,7 +184,7 @@ def recall(
     >>> recall(["ham"] * 4, ["ham"] * 4, draws, positive="spam").warnings
     ("no label 'spam' seen yet: undefined so far, between 0 and 1",)
     """
-    return _of_class("recall", ClassSample.of(labels, pred, draws, **options), positive)
+    return ClassSample.of(labels, pred, draws, **options).estimate("recall", [positive])
 
 
 def specificity(
@@ -198,7 +201,7 @@ def specificity(
     ----------
     labels, pred, draws, positive, options : As for `precision`.
     """
-    return _of_class("specificity", ClassSample.of(labels, pred, draws, **options), positive)
+    return ClassSample.of(labels, pred, draws, **options).estimate("specificity", [positive])
 
 
 def f1(
@@ -220,7 +223,7 @@ def f1(
     >>> f1(labels, pred, draws, positive="spam").value
     0.5
     """
-    return _of_class("f1", ClassSample.of(labels, pred, draws, **options), positive)
+    return ClassSample.of(labels, pred, draws, **options).estimate("f1", [positive])
 
 
 def f_beta(
@@ -239,11 +242,11 @@ def f_beta(
     labels, pred, draws, positive, options : As for `precision`.
     beta : How many times as much as precision recall counts.
     """
-    return _of_class("f_beta", ClassSample.of(labels, pred, draws, **options), positive, beta)
+    return ClassSample.of(labels, pred, draws, **options).estimate("f_beta", [positive], beta)
 
 
 def per_class(
-    metric: ClassMetric,
+    metric: str,
     labels: ArrayLike,
     pred: ArrayLike,
     draws: Draws,
@@ -269,78 +272,11 @@ def per_class(
     sample = ClassSample.of(labels, pred, draws, **options)
     if simultaneous:
         sample = replace(sample, level=1 - (1 - sample.level) / len(sample.classes))
-    return {name: _of_class(metric, sample, name, beta) for name in sample.classes}
-
-
-def class_pairs(
-    metric: ClassMetric, sample: ClassSample, positive: Class, beta: float = 1.0
-) -> Pairs:
-    """Numerators and denominators of the metric with `positive` as the positive class."""
-    choice("metric", metric, tuple(RATIOS))
-    between("beta", beta, 0, 1e6, open_=True)
-    number = sample.number_of(positive)
-    y, p = indicator(sample.label, number), indicator(sample.pred, number)
-    predicted = None if sample.pool is None else int(np.sum(sample.pool == number))
-    return pairs_of(metric, positive, y, p, sample.draws.pool_size, predicted, beta)
-
-
-def pairs_of(
-    metric: ClassMetric,
-    positive: Class,
-    y: FloatArray,
-    p: FloatArray,
-    pool_size: int,
-    predicted: int | None,
-    beta: float = 1.0,
-) -> Pairs:
-    """The pairs of drawn items with the label (y = 1) or the prediction (p = 1) of a class.
-
-    `predicted` is the number of items in the pool that are predicted to be of the class.
-    """
-    A, D = terms(metric, y, p, beta)
-    left, what = pool_size - len(y), RATIOS[metric].needed.format(positive)
-    if predicted is None:
-        return Pairs(A, D, [(left, outcomes(metric, (0.0, 1.0), beta))], what)
-    unlabelled = predicted - int(p.sum())
-    unseen = [
-        (unlabelled, outcomes(metric, (1.0,), beta)),
-        (left - unlabelled, outcomes(metric, (0.0,), beta)),
-    ]
-    share = predicted / pool_size if metric == "precision" and predicted else None
-    return Pairs(A, D, unseen, what, share)
-
-
-def terms(
-    metric: ClassMetric, y: FloatArray, p: FloatArray, beta: float
-) -> tuple[FloatArray, FloatArray]:
-    """The terms that each item adds to the numerator and to the denominator."""
-    return RATIOS[metric].columns(y, p, beta)
-
-
-def outcomes(
-    metric: ClassMetric, predictions: tuple[float, ...], beta: float
-) -> list[tuple[float, float]]:
-    """The pairs (A, D) that an item with one of these predictions may have."""
-    pairs = []
-    for p in predictions:
-        A, D = terms(metric, np.array([0.0, 1.0]), np.full(2, p), beta)
-        pairs += list(zip(A.tolist(), D.tolist(), strict=True))
-    return pairs
-
-
-def indicator(numbers: IntArray, number: int) -> FloatArray:
-    """1 where the class is this one, else 0."""
-    return (numbers == number).astype(np.float64)
-
-
-def _of_class(
-    metric: ClassMetric, sample: ClassSample, positive: Class, beta: float = 1.0
-) -> Estimate:
-    return ratio_estimate(class_pairs(metric, sample, positive, beta), sample)
+    return {name: sample.estimate(metric, [name], beta) for name in sample.classes}
 
 
 def macro(
-    metric: ClassMetric,
+    metric: str,
     labels: ArrayLike,
     pred: ArrayLike,
     draws: Draws,
@@ -364,8 +300,7 @@ def macro(
     0.5
     """
     sample = ClassSample.of(labels, pred, draws, **options)
-    chosen = _choose(sample, over)
-    return mean_estimate([class_pairs(metric, sample, name, beta) for name in chosen], sample)
+    return sample.estimate(metric, _choose(sample, over), beta)
 
 
 def balanced_accuracy(
@@ -384,7 +319,7 @@ def balanced_accuracy(
     sample = ClassSample.of(labels, pred, draws, **options)
     seen = [sample.classes[number] for number in np.unique(sample.label)]
     over = sample.classes if sample.declared else tuple(seen)
-    mean = mean_estimate([class_pairs("recall", sample, name) for name in over], sample)
+    mean = sample.estimate("recall", over)
     missing = [name for name in sample.classes if name not in over]
     if missing and sample.n_left:
         note = f"predicted but not among the labels yet, so left out: {list_names(missing)}"
@@ -393,7 +328,7 @@ def balanced_accuracy(
 
 
 def micro(
-    metric: ClassMetric,
+    metric: str,
     labels: ArrayLike,
     pred: ArrayLike,
     draws: Draws,
@@ -420,12 +355,12 @@ def micro(
     """
     sample = ClassSample.of(labels, pred, draws, **options)
     chosen = _choose(sample, over)
-    parts = [class_pairs(metric, sample, name, beta) for name in chosen]
+    parts = [sample.pairs(metric, name, beta) for name in chosen]
     if set(chosen) == set(sample.classes) and metric != "specificity":
         wrong = (sample.label != sample.pred).astype(np.float64)
         interval = translate_fixed("cp_safe", sample.interval)
         share = estimate(wrong, draws, level=sample.level, interval=interval, bounds=(0, 1))
-        return scaled(share, -1.0, 1.0)
+        return share.scaled(-1.0, 1.0)
     together = Pairs(
         np.sum([part.numerator for part in parts], axis=0),
         np.sum([part.denominator for part in parts], axis=0),
@@ -433,32 +368,7 @@ def micro(
         "label or prediction of these classes",
     )
     interval = translate_fixed("wilson", sample.interval)
-    return ratio_estimate(together, replace(sample, interval=interval))
-
-
-def mean_estimate(parts: Sequence[Pairs], sample: Look) -> Estimate:
-    """The plain mean of ratios; undefined while one of them is."""
-    choice("interval", sample.interval, ("auto", "wilson", "none"))
-    low, high = np.mean([part.possible for part in parts], axis=0).tolist()
-    missing = [part for part in parts if not part.total[1] > 0]
-    if missing:
-        first = missing[0]
-        return undefined_estimate(sample, (low, high), first.what, final=first.settled)
-    ratios = [
-        draws_ratio(part.numerator, part.denominator, sample.draws, part.known_before)
-        for part in parts
-    ]
-    value, joint = mean_of_ratios(ratios, sample.draws.probability)
-
-    def asymptotic() -> Limits:
-        limits = mean_limits(ratios, value, joint, sample.level)
-        rarest = min(float(part.denominator) for part in ratios)
-        most = max(part.most for part in parts)
-        return widen_for_excluded(limits, rarest, most, sample.draws)
-
-    units = np.any([part.denominator > 0 for part in parts], axis=0)
-    methods = {"wilson": asymptotic}
-    return make_estimate(sample, value, joint.variance, units, (low, high), methods)
+    return figure_estimate([together], replace(sample, interval=interval))
 
 
 def _choose(sample: ClassSample, over: Sequence[Class] | None) -> Sequence[Class]:
@@ -469,16 +379,14 @@ def _choose(sample: ClassSample, over: Sequence[Class] | None) -> Sequence[Class
     return over
 
 
-def _unseen(
-    metric: ClassMetric, sample: ClassSample, chosen: Sequence[Class], beta: float
-) -> Unseen:
+def _unseen(metric: str, sample: ClassSample, chosen: Sequence[Class], beta: float) -> Unseen:
     """The pairs that an item without a label may add to the counts of the chosen classes."""
     K = len(chosen)
 
     def pair(*cells: tuple[float, float]) -> tuple[float, float]:
         cells = (*cells, *[(0.0, 0.0)] * (K - len(cells)))
         y, p = np.array(cells).T
-        A, D = terms(metric, y, p, beta)
+        A, D = RATIOS[metric].columns(y, p, beta)
         return float(A.sum()), float(D.sum())
 
     predicted = [pair((1, 1)), pair((0, 1))] + ([pair((1, 0), (0, 1))] if K > 1 else [])
@@ -572,7 +480,7 @@ def confusion(
 
 def _cell(sample: ClassSample, label: int, pred: int) -> Estimate:
     draws, level = sample.draws, sample.level
-    is_label, inside = indicator(sample.label, label), sample.pred == pred
+    is_label, inside = (sample.label == label).astype(np.float64), sample.pred == pred
     if sample.pool is None:
         joint = is_label * inside
         return estimate(joint, draws, level=level, interval=sample.interval, bounds=(0, 1))
@@ -582,7 +490,7 @@ def _cell(sample: ClassSample, label: int, pred: int) -> Estimate:
         return replace(nothing, value=0.0, stderr=0.0, interval="point", warnings=())
     what = f"prediction {sample.classes[pred]!r}"
     pairs = Pairs.over_part(is_label, inside, pool_size, draws, what)
-    return scaled(ratio_estimate(pairs, sample), pool_size / draws.pool_size)
+    return figure_estimate([pairs], sample).scaled(pool_size / draws.pool_size)
 
 
 def _cell_text(cell: Estimate) -> str:

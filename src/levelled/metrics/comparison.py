@@ -1,22 +1,7 @@
-"""Figures of models, and comparisons on the same labels: differences of losses, and of ratios.
-
-For the ratios theta_i = A_i / D_i of two models, with pool means A_i and D_i,
-t = (theta_1 + theta_2) / 2 and D = (D_1 + D_2) / 2,
-
-    theta_1 - theta_2 = mean(e) / D,    e = (A_1 - A_2) - t (D_1 - D_2)
-
-An item that both models predict alike has e = 0, so all that is common cancels. The limits are
-those of the mean of the signed losses e / D (`signed_cp_safe`), widened where the linearised
-difference, whose residuals are (A_1 - theta_1 D_1) / D_1 - (A_2 - theta_2 D_2) / D_2, has a larger
-variance: t and D are estimated too.
-
-Where few units or few differences have been seen, these limits may be wider than those of the two
-ratios apart, put together by `square_and_add`. That takes the ratios for independent, and ratios
-from the same labels only vary more alike, so the narrower of the two limits is taken on each side.
-"""
+"""Figures of models, and comparisons on the same labels: differences of losses, and of ratios."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,26 +16,11 @@ from levelled.estimators.intervals.limits import (
     as_bounds,
     bounds_of,
     clopper_pearson,
-    signed_cp_safe,
-    square_and_add,
 )
-from levelled.estimators.lure import lure_weights
-from levelled.estimators.moments import heaviest_size, moments, worth
 from levelled.estimators.record import Estimate, align, cells, footnotes
 from levelled.labels import Class, check_same_kind, class_names
-from levelled.metrics.classification import ClassMetric, ClassSample, class_pairs
-from levelled.metrics.ratios import (
-    Limits,
-    Look,
-    Pairs,
-    RatioMoments,
-    draws_ratio,
-    make_estimate,
-    mean_limits,
-    mean_of_ratios,
-    undefined_estimate,
-    wilson_limits,
-)
+from levelled.metrics.classification import ClassSample
+from levelled.metrics.ratios import figure_estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +175,7 @@ def compare(
 
 
 def compare_metric(
-    metric: ClassMetric,
+    metric: str,
     labels: ArrayLike,
     pred_a: ArrayLike,
     pred_b: ArrayLike,
@@ -255,14 +225,11 @@ def compare_metric(
         for pred in (pred_a, pred_b)
     )
     chosen = a.classes if positive is None else (positive,)
-    parts = [
-        (class_pairs(metric, a, name, beta), class_pairs(metric, b, name, beta)) for name in chosen
-    ]
-    of = "macro" if positive is None else positive
+    parts = [one.pairs(metric, name, beta) for name in chosen for one in (a, b)]
     return Comparison(
         *names,
-        ratio_difference(parts, a),
-        metric=f"{metric}:{of}",
+        figure_estimate(parts, a, signs=(1, -1) * len(chosen)),
+        metric=f"{metric}:{'macro' if positive is None else positive}",
         in_points=True,
         higher_is_better=True,
     )
@@ -357,103 +324,6 @@ def _bounds(bounds: tuple[float, float] | None, *losses: FloatArray) -> Bounds:
     if all(np.isin(loss, (0, 1)).all() for loss in losses):
         return -1.0, 1.0
     return -np.inf, np.inf
-
-
-_CLASSES_OF_AN_ITEM = 3
-"""A label and two predictions are of three classes at most."""
-
-Both = tuple[Pairs, Pairs]
-
-
-def ratio_difference(parts: Sequence[Both], look: Look) -> Estimate:
-    """The ratio of the first of two models minus that of the second, from the same draws.
-
-    `parts` holds the pairs of both, or one entry for each class of a macro average, whose
-    differences are averaged. While one of the ratios is undefined, so is the difference.
-
-    >>> from levelled.metrics.classification import pairs_of
-    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
-    >>> label = np.array([1.0, 1, 0, 0])
-    >>> first = pairs_of("recall", "spam", label, np.array([1.0, 1, 0, 0]), 20, None)
-    >>> second = pairs_of("recall", "spam", label, np.array([1.0, 0, 0, 0]), 20, None)
-    >>> ratio_difference([(first, second)], Look(draws, 0.95, "auto")).value
-    0.5
-    """
-    choice("interval", look.interval, ("auto", "cp_safe", "none"))
-    ends = [(one.possible, other.possible) for one, other in parts]
-    least = float(np.mean([first[0] - second[1] for first, second in ends]))
-    possible = least, float(np.mean([first[1] - second[0] for first, second in ends]))
-    for pairs in (one for both in parts for one in both):
-        if not pairs.total[1] > 0:
-            return undefined_estimate(look, possible, pairs.what, final=pairs.settled)
-    draws = look.draws
-    q, N = draws.probability, draws.pool_size
-    ratios = [
-        [draws_ratio(one.numerator, one.denominator, draws, one.known_before) for one in both]
-        for both in parts
-    ]
-    residuals = np.mean([a.residuals - b.residuals for a, b in ratios], axis=0)
-    given = np.mean([np.asarray(a.given - b.given) for a, b in ratios], axis=0)
-    joint = moments(residuals, q, N, given=given)
-    losses, bound = _signed_losses(parts, ratios)
-    value = np.mean([a.value - b.value for a, b in ratios], axis=0)
-    # The part of the difference that is known without draws.
-    exact = value - np.mean(lure_weights(draws) * losses) if np.any(given) else 0.0
-
-    def limits() -> Limits:
-        low, high = signed_cp_safe(
-            losses,
-            q,
-            N,
-            look.level,
-            bounds=(-bound, bound),
-            size=heaviest_size(draws),
-            variance=joint.variance,
-        )
-        low, high = low + exact, high + exact
-        apart_low, apart_high = _apart(ratios, look)
-        low, high = np.maximum(low, apart_low), np.minimum(high, apart_high)
-        if not draws.excluded:
-            return float(low), float(high)
-        # The most by which items that could never be drawn may move the difference.
-        hidden = [draws.excluded * one.most for both in parts for one in both]
-        seen = [N * float(one.denominator) for both in ratios for one in both]
-        shares = [some / (some + rest) for some, rest in zip(hidden, seen, strict=True)]
-        slack = 2 * sum(shares) / len(shares)
-        return float(low) - slack, float(high) + slack
-
-    units = np.any([one.denominator > 0 for both in parts for one in both], axis=0)
-    est = make_estimate(look, value, joint.variance, units, possible, {"cp_safe": limits})
-    return replace(est, worth=worth(joint, residuals, q))
-
-
-def _signed_losses(
-    parts: Sequence[Both], ratios: Sequence[Sequence[RatioMoments]]
-) -> tuple[FloatArray, float]:
-    """The losses whose mean is the difference, and the largest size that one may have."""
-    K = len(parts)
-    losses, most = np.zeros(len(parts[0][0].numerator)), []
-    for (one, other), (a, b) in zip(parts, ratios, strict=True):
-        middle, scale = float(a.value + b.value) / 2, float(a.denominator + b.denominator) / 2
-        e = one.numerator - other.numerator - middle * (one.denominator - other.denominator)
-        losses += e / (K * scale)
-        outcomes = [pair for side in (one, other) for _, each in side.unseen for pair in each]
-        reach = [0.0, *(A - middle * D for A, D in outcomes)]
-        most.append((max(reach) - min(reach)) / (K * scale))
-    return losses, sum(sorted(most)[-_CLASSES_OF_AN_ITEM:])
-
-
-def _apart(ratios: Sequence[Sequence[RatioMoments]], look: Look) -> tuple[FloatArray, FloatArray]:
-    """Limits of the difference from the intervals of the two ratios or macro averages."""
-    sides = []
-    for models in zip(*ratios, strict=True):
-        if len(models) == 1:
-            value, limits = models[0].value, wilson_limits(models[0], look.level)
-        else:
-            value, joint = mean_of_ratios(models, look.draws.probability)
-            limits = mean_limits(models, value, joint, look.level)
-        sides.append((value, *limits))
-    return square_and_add(sides[0], sides[1])
 
 
 @dataclass(frozen=True, slots=True)

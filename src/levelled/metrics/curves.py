@@ -24,8 +24,8 @@ from levelled.metrics.ratios import (
     Look,
     Pairs,
     draws_ratio,
+    figure_estimate,
     make_estimate,
-    ratio_estimate,
     undefined_estimate,
 )
 
@@ -142,7 +142,7 @@ def calibration(
     for at in filled:
         members, inside = place == at, (place == at)[draws.index]
         pairs = Pairs.over_part(hit, inside, int(members.sum()), draws, "label in this bin")
-        sure.append(ratio_estimate(pairs, strict))
+        sure.append(figure_estimate([pairs], strict))
         one = Bin(
             low=float(edges[at]),
             high=float(edges[at + 1]),
@@ -150,7 +150,7 @@ def calibration(
             n_labels=int(inside.sum()),
             share=float(members.mean()),
             confidence=float(confidence[members].mean()),
-            accuracy=ratio_estimate(pairs, look),
+            accuracy=figure_estimate([pairs], look),
         )
         found.append(one)
         if one.accuracy.value is not None:

@@ -14,10 +14,9 @@ from levelled.estimators import estimate as estimate_mean
 from levelled.estimators.intervals.limits import UNBOUNDED
 from levelled.estimators.record import Estimate
 from levelled.labels import ItemValues, class_texts
-from levelled.metrics.classification import mean_estimate
 from levelled.metrics.controlled import Columns, FigureForm, controlled_estimate
 from levelled.metrics.named import Metric, parse_metric
-from levelled.metrics.ratios import Limits, Look, ratio_estimate, scaled
+from levelled.metrics.ratios import Limits, Look, figure_estimate
 from levelled.predictions import PoolPredictions
 
 Known = tuple[ItemValues, ItemValues | None]
@@ -84,7 +83,7 @@ def estimate(
             est = _controlled(found, columns, look, found.possible, np.ones(1), "label")
         N, n = draws.pool_size, 0 if known is None else len(known[0])
         if n:
-            share = scaled(est, N / (N + n), float(extra[0, 0]) / (N + n))
+            share = est.scaled(N / (N + n), float(extra[0, 0]) / (N + n))
             est = replace(share, pool_size=N + n)
         return found.from_losses(est)
     pairs = [
@@ -96,7 +95,7 @@ def estimate(
         means = np.array([one.denominator_mean or np.nan for one in pairs])
         est = _controlled(found, columns, look, (low, high), means, pairs[0].what)
     else:
-        est = ratio_estimate(pairs[0], look) if len(pairs) == 1 else mean_estimate(pairs, look)
+        est = figure_estimate(pairs, look)
     return found.from_losses(est)
 
 

@@ -19,7 +19,7 @@ from levelled.metrics.averages import EstimateOptions, accuracy, mae, mean, shar
 from levelled.metrics.classification import ClassOptions, precision, recall, specificity
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.named import Kappa
-from levelled.metrics.ratios import Look, ratio_estimate, scaled, undefined_estimate
+from levelled.metrics.ratios import Look, figure_estimate, undefined_estimate
 from levelled.predictions import Categorical, as_verdicts, verdict_chances
 
 
@@ -56,7 +56,7 @@ def kappa(
     names, counts = np.unique(pool, return_counts=True)
     metric = Kappa.of(dict(zip(names.tolist(), counts.tolist(), strict=True)))
     pairs = metric.pairs(y, p, draws.pool_size, {})
-    return metric.from_losses(ratio_estimate(pairs, Look(draws, level, interval)))
+    return metric.from_losses(figure_estimate([pairs], Look(draws, level, interval)))
 
 
 _FEW = 5
@@ -285,7 +285,7 @@ def rating_figures(
     rate: Estimate, raw: float, apart: Estimate, together: Estimate
 ) -> dict[str, Estimate]:
     """The figures of a judge that rates, from its mean rating and that of people."""
-    bias = scaled(rate, -1.0, raw)
+    bias = rate.scaled(-1.0, raw)
     return {"bias": bias, "mean absolute difference": apart, "correlation": together}
 
 

@@ -320,10 +320,8 @@ class Metric:
 
     def from_losses(self, estimate: Estimate) -> Estimate:
         """The figure under the metric's name, from the estimated mean of its losses."""
-        from levelled.metrics.ratios import scaled
-
         if not self.root:
-            return scaled(estimate, self.slope, 1.0) if self.complemented else estimate
+            return estimate.scaled(self.slope, 1.0) if self.complemented else estimate
         value = None if estimate.value is None else float(self.link(estimate.value))
         low, high = float(self.link(estimate.low)), float(self.link(estimate.high))
         spread = estimate.stderr  # the slope of the root is 1 / (2 root)
@@ -658,6 +656,38 @@ class RatioTerms(NamedTuple):
     """A and D from y = 1 where the label is the class, p = 1 where the prediction is, and beta."""
     needed: str
 
+    def outcomes(
+        self, predictions: Sequence[float], beta: float = 1.0
+    ) -> list[tuple[float, float]]:
+        """The pairs (A, D) that an item with one of these predictions p may have."""
+        y, p = np.tile([0.0, 1.0], len(predictions)), np.repeat(predictions, 2)
+        A, D = self.columns(y, p, beta)
+        return [*zip(A.tolist(), D.tolist(), strict=True)]
+
+    def pairs(
+        self,
+        positive: object,
+        y: FloatArray,
+        p: FloatArray,
+        pool_size: int,
+        predicted: int | None = None,
+        beta: float = 1.0,
+    ) -> Pairs:
+        """The values of drawn items, with what the unlabelled items may still add to them.
+
+        `predicted` is the number of items in the pool that are predicted to be of the class.
+        """
+        from levelled.metrics.ratios import Pairs
+
+        left, what = pool_size - len(y), self.needed.format(positive)
+        if predicted is None:
+            unseen = [(left, self.outcomes((0.0, 1.0), beta))]
+            return Pairs(*self.columns(y, p, beta), unseen, what)
+        n = predicted - int(p.sum())
+        unseen = [(n, self.outcomes((1.0,), beta)), (left - n, self.outcomes((0.0,), beta))]
+        share = predicted / pool_size if self is RATIOS["precision"] and predicted else None
+        return Pairs(*self.columns(y, p, beta), unseen, what, share)
+
 
 RATIOS: dict[str, RatioTerms] = {
     "precision": RatioTerms(lambda y, p, b: (y * p, p), "prediction {!r}"),
@@ -702,9 +732,8 @@ class ClassRatio(Metric):
                 f"pred_counts do not fit {len(labels)} labels of a pool of {pool_size}: they leave "
                 f"{unlabelled} unlabelled items predicted {self.positive!r}."
             )
-        from levelled.metrics.classification import pairs_of
-
-        return pairs_of(self.ratio, self.positive, y, p, pool_size, predicted, self.beta)
+        ratio = RATIOS[self.ratio]
+        return ratio.pairs(self.positive, y, p, pool_size, predicted, self.beta)
 
     def denominator_mean(self, pred_counts: Mapping[str, int], pool_size: int) -> float | None:
         """For a precision, the share of the pool that is predicted to be of the class."""

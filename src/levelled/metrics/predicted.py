@@ -33,9 +33,9 @@ from levelled.metrics.ratios import (
     Limits,
     Look,
     Pairs,
+    figure_estimate,
     make_estimate,
     middle_and_half,
-    ratio_estimate,
     with_covariance,
 )
 
@@ -148,13 +148,13 @@ def predicted_ratio_estimate(pairs: Pairs, predicted: BoolArray, look: Look) -> 
     """The estimate of a ratio from draws that have the design columns `COLUMNS`.
 
     `predicted` and `pairs` are as for `PredictedRatio.of`. Where too little of the denominator
-    has been seen the estimate is that of `ratio_estimate`, which uses no predictor.
+    has been seen the estimate is that of `figure_estimate`, which uses no predictor.
     """
     draws = look.draws
     ratio = PredictedRatio.of(pairs, predicted, draws)
     limits = ratio.limits(look.level)
     if limits is None or not pairs.denominator.any():
-        est = ratio_estimate(pairs, look)
+        est = figure_estimate([pairs], look)
         note = "too few labels for the predictor to help: this figure does not use it"
         return replace(est, warnings=(*est.warnings, note)) if pairs.denominator.any() else est
     variance = ratio.variance(ratio.value)

@@ -26,7 +26,13 @@ from levelled.draws import Draws, check_draws
 from levelled.errors import InputError, LossError
 from levelled.estimators import lure
 from levelled.estimators.intervals.betting import RatioBetting
-from levelled.estimators.intervals.limits import DF_OF_ERROR, t_quantile, wilson
+from levelled.estimators.intervals.limits import (
+    DF_OF_ERROR,
+    signed_cp_safe,
+    square_and_add,
+    t_quantile,
+    wilson,
+)
 from levelled.estimators.moments import (
     POOR,
     THIN,
@@ -34,6 +40,7 @@ from levelled.estimators.moments import (
     Moments,
     design_size,
     effective_size,
+    heaviest_size,
     moments,
     thin_warning,
     worth,
@@ -177,20 +184,25 @@ def wilson_limits(ratio: RatioMoments, level: float) -> tuple[FloatArray, FloatA
     return ratio.known + share * low, ratio.known + share * high
 
 
-def mean_of_ratios(
-    parts: Sequence[RatioMoments], probability: FloatArray
-) -> tuple[FloatArray, Moments]:
-    """The plain mean of several ratios, as in a macro average, and the moments of its residuals.
+def combine_ratios(
+    parts: Sequence[RatioMoments], probability: FloatArray, signs: Sequence[float] | None = None
+) -> tuple[FloatArray, FloatArray, Moments]:
+    """The value, the residuals and their moments of 1/K sum_p s_p theta_p, K the number of s_p = 1.
 
-    The residual of the mean is the mean of the residuals.
+    Without `signs` it is the plain mean of the ratios, as in a macro average. The residual of the
+    mean is the mean of the residuals.
     """
-    residuals = np.mean([part.residuals for part in parts], axis=0)
-    value = np.mean([part.value for part in parts], axis=0)
-    return np.asarray(value), moments(residuals, probability, parts[0].residual.pool_size)
+    signs = [1.0] * len(parts) if signs is None else signs
+    K, pairs = sum(sign > 0 for sign in signs), [*zip(signs, parts, strict=True)]
+    value = np.asarray(sum(sign * part.value for sign, part in pairs) / K)
+    residuals = np.asarray(sum(sign * part.residuals for sign, part in pairs) / K)
+    given = np.asarray(sum(sign * np.asarray(part.given) for sign, part in pairs) / K)
+    pool_size = parts[0].residual.pool_size
+    return value, residuals, moments(residuals, probability, pool_size, given=given)
 
 
 def mean_limits(
-    parts: Sequence[RatioMoments], value: FloatArray, joint: Moments, level: float
+    parts: Sequence[RatioMoments], probability: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
     """An interval for the plain mean of K ratios with 0 <= A <= D, from those of the ratios.
 
@@ -199,15 +211,17 @@ def mean_limits(
     and high likewise, with V^ the variance of the mean and low_k, high_k the limits of
     `wilson_limits` (the square-and-add method of Zou and Donner, 2008). Those allow for the skew
     of a ratio near 0 or 1, and for classes without spread after a few units; V^ allows for the
-    ratios varying together.
+    ratios varying together. One ratio has the limits of `wilson_limits`.
     """
-    K = len(parts)
+    if len(parts) == 1:
+        return wilson_limits(parts[0], level)
+    value, _, joint = combine_ratios(parts, probability)
     half = t_quantile(joint.df, (1 + level) / 2) * np.sqrt(joint.variance)
     down, up = np.zeros_like(value), np.zeros_like(value)
     for part in parts:
         low, high = wilson_limits(part, level)
         down, up = down + (part.value - low) ** 2, up + (high - part.value) ** 2
-    lowest, highest = (np.maximum(half, np.sqrt(reach) / K) for reach in (down, up))
+    lowest, highest = (np.maximum(half, np.sqrt(reach) / len(parts)) for reach in (down, up))
     return np.maximum(value - lowest, 0.0), np.minimum(value + highest, 1.0)
 
 
@@ -383,55 +397,154 @@ def ratio(
         )
     unseen = [(draws.pool_size - len(draws), [(0.0, 0.0), (0.0, most), (most, most)])]
     pairs = Pairs(A, D, unseen, "denominator above 0")
-    return ratio_estimate(pairs, Look(draws, level, interval))
+    return figure_estimate([pairs], Look(draws, level, interval))
 
 
-def ratio_estimate(pairs: Pairs, look: Look) -> Estimate:
-    """The estimate of a ratio whose pairs have been checked."""
-    fixed = "wilson" if pairs.is_share else "fieller"
-    choice("interval", look.interval, ("auto", fixed, "betting", "none"))
-    draws, D = look.draws, pairs.denominator
-    if not pairs.total[1] > 0:
-        return undefined_estimate(look, pairs.possible, pairs.what, final=pairs.settled)
-    found = draws_ratio(pairs.numerator, D, draws, pairs.known_before)
+def figure_estimate(
+    parts: Sequence[Pairs], look: Look, signs: Sequence[float] | None = None
+) -> Estimate:
+    """The estimate of a mean of K ratios, or of K differences of two, from the same draws.
+
+        theta = 1/K sum_p s_p A_p / D_p,    K parts with s_p = 1
+
+    One part is a ratio, several are a macro average, and a difference has the parts of two models
+    in turn, with the `signs` 1 and -1. While one of the ratios is undefined, so is the figure.
+
+    >>> from levelled.metrics.named import RATIOS
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> label, pred = np.array([1.0, 1, 0, 0]), np.array([[1.0, 1, 0, 0], [1.0, 0, 0, 0]])
+    >>> both = [RATIOS["recall"].pairs("spam", label, p, 20) for p in pred]
+    >>> figure_estimate(both, Look(draws, 0.95, "auto"), signs=(1, -1)).value
+    0.5
+    """
+    draws, first, signs = look.draws, parts[0], [1.0] * len(parts) if signs is None else signs
+    fixed = "cp_safe" if min(signs) < 0 else "wilson" if first.is_share else "fieller"
+    betting = ("betting",) * (len(parts) == 1)
+    choice("interval", look.interval, ("auto", fixed, *betting, "none"))
+    ends = [(sign, *part.possible) for sign, part in zip(signs, parts, strict=True)]
+    K = sum(sign > 0 for sign in signs)
+    low = sum(low if sign > 0 else -high for sign, low, high in ends) / K
+    high = sum(high if sign > 0 else -low for sign, low, high in ends) / K
+    for part in parts:
+        if not part.total[1] > 0:
+            return undefined_estimate(look, (low, high), part.what, final=part.settled)
+    ratios = [draws_ratio(one.numerator, one.denominator, draws, one.known_before) for one in parts]
+    value, residuals, joint = combine_ratios(ratios, draws.probability, signs)
+    units = np.any([part.denominator > 0 for part in parts], axis=0)
 
     def asymptotic() -> Limits | None:
-        if not D.any():  # all that is known of the ratio was known without draws
+        if (
+            len(parts) == 1 and not units.any()
+        ):  # all that is known of the ratio was known without draws
             return None
-        if pairs.is_share:
-            low, high = wilson_limits(found, look.level)
+        if fixed == "cp_safe":
+            return _difference_limits(parts, ratios, look, float(value), joint)
+        if fixed == "fieller":
+            limits = _fieller_limits(first, ratios[0], look)
         else:
-            values = FORMS @ np.stack([pairs.numerator, D])
-            given = 0.0 if pairs.known_before is None else FORMS @ pairs.known_before
-            spread = moments(values, draws.probability, draws.pool_size, given=given)
-            # The variances count as known from 2 labels for each one on the rarer side.
-            df = np.clip(np.minimum(found.residual.df, DF_OF_ERROR * found.minority), 1.0, None)
-            t = float(t_quantile(df, (1 + look.level) / 2))
-            A, B = spread.value[:2].tolist()
-            solved = middle_and_half(A, B, t**2 * with_covariance(spread.variance))
-            if solved is None:  # the denominator is not clear of 0
-                return None
-            middle, half = solved
-            low, high = np.asarray(middle - half), np.asarray(middle + half)
-        return widen_for_excluded((low, high), float(found.denominator), pairs.most, draws)
+            limits = mean_limits(ratios, draws.probability, look.level)
+        rarest, most = min(float(one.denominator) for one in ratios), max(p.most for p in parts)
+        return None if limits is None else widen_for_excluded(limits, rarest, most, draws)
 
-    def betting() -> Limits | None:
-        if draws.excluded:
-            return None
-        watch = RatioBetting(draws.pool_size, pairs.most, look.level, pairs.denominator_mean)
-        weights = (draws.design or {}).get("max_weight", [None] * len(draws))
-        watch.give(pairs.known, 0)
-        rows = zip(pairs.numerator, D, draws.probability, weights, strict=True)
-        for a, d, q, max_weight in rows:
-            if pairs.given is not None:
-                watch.give(*pairs.given.at(len(watch) + 1))
-            watch.update(a, d, q, max_weight=max_weight)
-        return watch.interval()
+    methods = {fixed: asymptotic, "betting": lambda: _betting_limits(first, look)}
+    est = make_estimate(look, value, joint.variance, units, (low, high), methods)
+    return replace(est, worth=worth(joint, residuals, draws.probability))
 
-    methods = {fixed: asymptotic, "betting": betting}
-    variance = found.residual.variance
-    est = make_estimate(look, found.value, variance, D > 0, pairs.possible, methods)
-    return replace(est, worth=worth(found.residual, found.residuals, draws.probability))
+
+def _fieller_limits(
+    pairs: Pairs, found: RatioMoments, look: Look
+) -> tuple[FloatArray, FloatArray] | None:
+    """The theta for which the mean of A - theta D may be 0; None where D is not clear of 0."""
+    draws, known = look.draws, pairs.known_before
+    values = FORMS @ np.stack([pairs.numerator, pairs.denominator])
+    given = 0.0 if known is None else FORMS @ known
+    spread = moments(values, draws.probability, draws.pool_size, given=given)
+    # The variances count as known from 2 labels for each one on the rarer side.
+    df = np.clip(np.minimum(found.residual.df, DF_OF_ERROR * found.minority), 1.0, None)
+    t = float(t_quantile(df, (1 + look.level) / 2))
+    A, D = spread.value[:2].tolist()
+    solved = middle_and_half(A, D, t**2 * with_covariance(spread.variance))
+    if solved is None:
+        return None
+    middle, half = solved
+    return np.asarray(middle - half), np.asarray(middle + half)
+
+
+def _betting_limits(pairs: Pairs, look: Look) -> Limits | None:
+    draws = look.draws
+    if draws.excluded:
+        return None
+    watch = RatioBetting(draws.pool_size, pairs.most, look.level, pairs.denominator_mean)
+    weights = (draws.design or {}).get("max_weight", [None] * len(draws))
+    watch.give(pairs.known, 0)
+    rows = zip(pairs.numerator, pairs.denominator, draws.probability, weights, strict=True)
+    for a, d, q, max_weight in rows:
+        if pairs.given is not None:
+            watch.give(*pairs.given.at(len(watch) + 1))
+        watch.update(a, d, q, max_weight=max_weight)
+    return watch.interval()
+
+
+_CLASSES_OF_AN_ITEM = 3
+"""A label and two predictions are of three classes at most."""
+
+
+def _difference_limits(
+    parts: Sequence[Pairs],
+    ratios: Sequence[RatioMoments],
+    look: Look,
+    value: float,
+    joint: Moments,
+) -> Limits:
+    """The limits of a difference of ratios theta_i = A_i / D_i of two models, or of their means.
+
+    With t = (theta_1 + theta_2) / 2 and D = (D_1 + D_2) / 2,
+
+        theta_1 - theta_2 = mean(e) / D,    e = (A_1 - A_2) - t (D_1 - D_2)
+
+    An item that both models predict alike has e = 0, so all that is common cancels. The limits are
+    those of the mean of the signed losses e / D (`signed_cp_safe`), widened where the linearised
+    difference, whose residuals have the moments `joint`, has a larger variance: t and D are
+    estimated too.
+
+    Where few units or few differences have been seen, these limits may be wider than those of the
+    two models apart, put together by `square_and_add`. That takes them for independent, and ratios
+    from the same labels only vary more alike, so the narrower of the limits is taken on each side.
+    """
+    draws, K = look.draws, len(parts) // 2
+    q, N = draws.probability, draws.pool_size
+    losses, reaches = np.zeros(len(draws)), []
+    for at in range(0, len(parts), 2):
+        (one, other), (a, b) = parts[at : at + 2], ratios[at : at + 2]
+        t, D = float(a.value + b.value) / 2, float(a.denominator + b.denominator) / 2
+        e = one.numerator - other.numerator - t * (one.denominator - other.denominator)
+        losses += e / (K * D)
+        outcomes = [pair for side in (one, other) for _, each in side.unseen for pair in each]
+        reach = [0.0, *(A - t * d for A, d in outcomes)]
+        reaches.append((max(reach) - min(reach)) / (K * D))
+    bound = sum(sorted(reaches)[-_CLASSES_OF_AN_ITEM:])
+    size, V = heaviest_size(draws), joint.variance
+    low, high = signed_cp_safe(
+        losses, q, N, look.level, bounds=(-bound, bound), size=size, variance=V
+    )
+    if any(np.any(a.given - b.given) for a, b in zip(ratios[::2], ratios[1::2], strict=True)):
+        # The part of the difference that is known without draws.
+        exact = value - np.mean(lure.lure_weights(draws) * losses)
+        low, high = low + exact, high + exact
+    first, second = (
+        (combine_ratios(side, q)[0], *mean_limits(side, q, look.level))
+        for side in (ratios[::2], ratios[1::2])
+    )
+    apart = square_and_add(first, second)
+    limits = float(np.maximum(low, apart[0])), float(np.minimum(high, apart[1]))
+    if not draws.excluded:
+        return limits
+    # The most by which items that could never be drawn may move the difference.
+    hidden = [draws.excluded * one.most for one in parts]
+    seen = [N * float(one.denominator) for one in ratios]
+    shares = [some / (some + rest) for some, rest in zip(hidden, seen, strict=True)]
+    slack = 2 * sum(shares) / len(shares)
+    return limits[0] - slack, limits[1] + slack
 
 
 def make_estimate(
@@ -483,11 +596,6 @@ def undefined_estimate(look: Look, limits: Limits, what: str, *, final: bool = F
         interval="undefined",
         warnings=(note,),
     )
-
-
-def scaled(estimate: Estimate, by: float, start: float = 0.0) -> Estimate:
-    """`start` + `by` times an estimate."""
-    return estimate.scaled(by, start)
 
 
 def widen_for_excluded(

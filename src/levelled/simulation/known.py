@@ -12,8 +12,7 @@ from levelled.campaigns.drawing.pools import can_adapt, fitting_model_first
 from levelled.campaigns.settings import Versions
 from levelled.errors import InputError, LevelledError
 from levelled.labels import Id
-from levelled.metrics.classification import ClassMetric, terms
-from levelled.metrics.named import ClassRatio, Metric, parse_metric
+from levelled.metrics.named import RATIOS, ClassRatio, Metric, parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.samplers import FrozenProposal
 from levelled.simulation.campaigns import KnownCampaign
@@ -35,7 +34,7 @@ class ClassColumns(NamedTuple):
     `chance` is what the predictions alone give to the class.
     """
 
-    ratio: ClassMetric
+    ratio: str
     positive: FloatArray
     predicted: FloatArray
     chance: FloatArray
@@ -233,4 +232,5 @@ def _expected(
         return None if losses is None else np.stack([losses, np.ones(len(losses))])
     if of_class is None:
         return None
-    return np.stack(terms(of_class.ratio, of_class.chance, of_class.predicted, 1.0))
+    columns = RATIOS[of_class.ratio].columns
+    return np.stack(columns(of_class.chance, of_class.predicted, 1.0))

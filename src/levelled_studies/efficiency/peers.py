@@ -15,7 +15,7 @@ from levelled import proposals
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
 from levelled.campaigns.drawing.learner import Drive, learner_of
-from levelled.metrics.classification import terms
+from levelled.metrics.named import RATIOS
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, applicable_methods
 from levelled.simulation.methods import LEVEL, draw_frozen, read_once, read_weighted
 
@@ -86,12 +86,12 @@ def _stratum_spread(known: KnownLosses, p: FloatArray) -> FloatArray:
     if known.of_class is None:
         return np.sqrt(p * (1 - p))
     _, sizes, _ = quantile_strata(known)
-    kind, predicted = known.of_class.ratio, _predicted_shares(known)
-    A, D = terms(kind, p, predicted, 1.0)
+    columns, predicted = RATIOS[known.of_class.ratio].columns, _predicted_shares(known)
+    A, D = columns(p, predicted, 1.0)
     theta = float(sizes @ A) / max(float(sizes @ D), 1e-12)
     spread = np.zeros(len(p))
     for value, part in ((1.0, predicted), (0.0, 1 - predicted)):
-        A, D = terms(kind, np.array([1.0, 0.0]), np.full(2, value), 1.0)
+        A, D = columns(np.array([1.0, 0.0]), np.full(2, value), 1.0)
         positive, negative = (A - theta * D) ** 2
         spread += part * np.sqrt(p * positive + (1 - p) * negative)
     return spread

@@ -35,7 +35,7 @@ from levelled.estimators.record import SURE
 from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
-from levelled.metrics.comparison import Figure, ratio_difference
+from levelled.metrics.comparison import Figure
 from levelled.metrics.controlled import Columns, FigureForm, controlled_estimate, figure_moments
 from levelled.metrics.named import ERROR, Metric, own_module
 from levelled.metrics.predicted import (
@@ -44,7 +44,7 @@ from levelled.metrics.predicted import (
     predicted_ratio_estimate,
     predicted_slice_estimate,
 )
-from levelled.metrics.ratios import Look, Pairs, Unseen, ratio_estimate, scaled
+from levelled.metrics.ratios import Look, Pairs, Unseen, figure_estimate
 
 FIXED = (
     "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
@@ -337,7 +337,7 @@ def _read_plain(base: SettledDraws, subject: Subject, level: float, interval: st
     elif _has_pairs(base, subject):
         first, *others = (_subject_pairs(base, subject, model) for model in subject.models)
         if others:
-            est = ratio_difference([(first, others[0])], look)
+            est = figure_estimate([first, *others], look, signs=(1, -1))
         else:
             est = _ratio(base, subject, first, look)
         start, width = subject.unit
@@ -352,7 +352,7 @@ def _read_plain(base: SettledDraws, subject: Subject, level: float, interval: st
         est = estimate(
             losses, base.draws, by, level, interval, subject.bounds, given=given, lean=lean
         )
-    est = scaled(exact.join(est), width, start)
+    est = exact.join(est).scaled(width, start)
     return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
 
 
@@ -377,7 +377,7 @@ class ExactPart:
 
     def join(self, est: Estimate) -> Estimate:
         """The estimate over all items, from that over those that could be drawn."""
-        return scaled(est, self.n_open / self.size, self.total / self.size) if self.joins else est
+        return est.scaled(self.n_open / self.size, self.total / self.size) if self.joins else est
 
     def join_limits(self, limits: Limits) -> Limits:
         """The same for the limits of an interval."""
@@ -603,7 +603,7 @@ def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Es
     known = known and pairs.given is None
     counts = base.state.pred_counts(subject.model)
     if not (subject.has_control and subject.is_ratio and known and counts) or subject.column:
-        return ratio_estimate(pairs, look)
+        return figure_estimate([pairs], look)
     predicted = base.predicted(subject.model) == str(subject.metric.positive)
     return predicted_ratio_estimate(pairs, predicted, look)
 

@@ -25,7 +25,6 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, InputError
 from levelled.estimators import Estimate
 from levelled.metrics.named import Metric
-from levelled.metrics.ratios import scaled
 
 Word = Literal["shown", "refuted", "not yet", "contradiction"]
 Relation = Literal["at least", "at most", "better than"]
@@ -233,7 +232,7 @@ def _gain(
     tested = _beside(sign * margin, high - low)
     subject = subject_of(base.state, metric, models[0], against=models[1])
     est = estimate_subject(base, replace(subject, tested=tested), level)
-    return replace(scaled(est, sign), level=level)
+    return replace(est.scaled(sign), level=level)
 
 
 def _beside(limit: float, scale: float) -> tuple[float, float]:
