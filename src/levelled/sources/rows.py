@@ -33,10 +33,8 @@ from levelled.sources.columns import (
     Roles,
     check_columns,
     check_repeats,
-    is_length,
     is_number,
     is_text,
-    length_columns,
 )
 from levelled.sources.files import PathName, Place, json_objects, name_unreadable
 from levelled.sources.packed import open_text
@@ -320,10 +318,8 @@ class Files(_Stamped):
         texts = tuple(name for name in roles.texts if name != roles.id)
         others = {roles.id, *texts}
         numbers = [name for name in dict.fromkeys(roles.numbers) if name not in others]
-        measured = [
-            one for name in roles.features if is_length(name) for one in length_columns(name)
-        ]
-        coded = self._coded(unit, measured) if self.format == "parquet" and measured else ()
+        is_coded = self.format == "parquet" and roles.measured
+        coded = self._coded(unit, roles.measured) if is_coded else ()
         length = 0
         for batch in self._read(unit, roles.id, texts, numbers, size, threads, coded=coded):
             length += len(batch)
@@ -530,7 +526,8 @@ def _json_batches(
         rest = json_objects(file, file_name)
         start = 0
         while some := [*islice(rest, _LINES)]:
-            columns = {name: _json_column(some, name) for name in (ids, *texts) if name}
+            plain = [*filter(None, (ids, *texts))]
+            columns = {name: _as_array([row.get(name) for row in some]) for name in plain}
             for name in numbers:
                 columns[name] = _json_numbers(some, name, start, file_name)
             yield pa.RecordBatch.from_pydict(columns)
@@ -566,10 +563,6 @@ def _json_numbers(some: Sequence[dict[str, Any]], name: str, start: int, file: s
             f"The column {name!r} of {file} must hold numbers, and between rows {start} "
             f"and {start + len(some)} it does not: {str(wrong).partition(chr(10))[0]}."
         ) from wrong
-
-
-def _json_column(some: Sequence[dict[str, Any]], name: str) -> pa.Array:
-    return _as_array([row.get(name) for row in some])
 
 
 def _as_array(values: Sequence[Any]) -> pa.Array:

@@ -132,7 +132,8 @@ def _traced(row: Mapping[str, Any]) -> Item:
         if "expectation" in one and one["expectation"] is not None:
             target = as_text(_value(one["expectation"]))
         elif _is_human(one):
-            hidden[f"label@{judge}"] = _verdict(_value(one.get("feedback")))
+            said = _value(one.get("feedback"))  # in the words of verdicts: pass and fail
+            hidden[f"label@{judge}"] = PASS_FAIL[said] if isinstance(said, bool) else said
         else:
             verdicts[judge] = _value(one.get("feedback"))
             hidden[f"explanation@{judge}"] = as_text(one.get("rationale"))
@@ -176,11 +177,6 @@ def _is_human(assessment: Mapping[str, Any]) -> bool:
     """True for feedback of a person."""
     kind = as_object(assessment.get("source")).get("source_type")
     return kind == "HUMAN" and assessment.get("expectation") is None
-
-
-def _verdict(value: object) -> object:
-    """A person's feedback in the words of verdicts: pass and fail."""
-    return PASS_FAIL[value] if isinstance(value, bool) else value
 
 
 def _value(part: object) -> Any:  # noqa: ANN401
