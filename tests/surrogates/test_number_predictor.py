@@ -149,3 +149,17 @@ def test_columns_of_different_lengths_are_refused() -> None:
         NumberColumns((np.ones(2), np.ones(3)))
     with pytest.raises(InputError, match="version"):
         NumberPredictor.from_json({"version": 1})
+
+
+def test_items_far_out_are_not_extrapolated_to() -> None:
+    columns, labels = made_pool(7)
+    X = np.asarray(columns.features).copy()
+    X[300:310] *= 1e4
+    columns = NumberColumns(columns.pred, X)
+    predictor, scaling = fitted(columns, labels, 150)
+    mean, sd = predictor.predict(columns, scaling)
+    shift, labelled = mean - columns.mean, slice(150)
+    assert shift.min() >= shift[labelled].min() - 1e-9
+    assert shift.max() <= shift[labelled].max() + 1e-9
+    assert sd.max() <= sd[labelled].max() * (1 + 1e-9)
+    assert np.abs(shift).max() < 5 * np.std(labels)
